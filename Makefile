@@ -1,0 +1,50 @@
+# Everything installs itself: a machine with Python >= 3.11, pip and make is enough.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+TESTS  ?= tests
+
+.PHONY: demo test check requirements format lock clean help
+
+help:            ## what can be made
+	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
+
+demo: $(VENV)/runtime  ## the storm: 11,247 deliveries of one event, the worker killed on the way, one order
+	@$(BIN)/landfast demo
+
+test: $(VENV)/dev  ## every test, against real servers that it starts itself
+	@$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report= $(TESTS)
+	@$(BIN)/python -m tests.coverage_floor
+
+check: $(VENV)/dev  ## style, types, layers: fast, no servers
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@echo "check: all good"
+
+requirements: $(VENV)/dev  ## the rows of REQUIREMENTS.md with the tests that show them
+	@$(BIN)/python -m tests.requirements
+
+format: $(VENV)/dev  ## write the code the way `check` wants it
+	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
+
+lock: $(VENV)/dev  ## choose new versions of everything, with hashes and no addresses
+	@$(BIN)/python requirements/lock.py
+
+clean:           ## remove what was made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage*
+
+# Two stages, so that the demo does not wait for the test tools. A stage that is cut short is made again.
+$(VENV)/runtime: requirements/runtime.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Landfast needs Python 3.11 or newer; set PYTHON=python3.11, or what yours is called") if sys.version_info < (3, 11) else None'
+	@echo "installing Landfast into $(VENV) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/runtime.txt
+	@$(BIN)/python requirements/link.py
+	@touch $@
+
+$(VENV)/dev: requirements/dev.txt $(VENV)/runtime
+	@echo "installing the test tools ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@

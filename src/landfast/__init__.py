@@ -1,0 +1,3 @@
+"""Landfast: a webhook inbox that proves, keeps and processes each event exactly once."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,28 @@
+"""What a sender is told. Nothing here depends on how the answer travels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    body: bytes
+    content_type: bytes = b"application/json"
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    close: bool = False
+    """The connection ends after this answer, because what follows on it cannot be trusted."""
+
+
+def stored(event: bytes) -> Answer:
+    return Answer(200, b'{"status":"stored","event":"%s"}' % event.hex().encode())
+
+
+def duplicate(event: bytes) -> Answer:
+    return Answer(200, b'{"status":"duplicate","event":"%s"}' % event.hex().encode())
+
+
+def error(status: int, sentence: str, *, headers: tuple[tuple[bytes, bytes], ...] = (), close: bool = False) -> Answer:
+    # The sentences are ours and hold no quote or backslash, so no JSON encoder is needed on the hot path.
+    return Answer(status, b'{"error":"%s"}' % sentence.encode(), headers=headers, close=close)

@@ -1,0 +1,53 @@
+"""What the inbox and the ledger count, and the equations that must hold between the counts (R61)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from landfast.domain.ids import BootId, EventId, InboxId
+from landfast.domain.lifecycle import State
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTally:
+    """Deliveries of one source in one boot of one intake process. `received` is counted on arrival, the rest on answer."""
+
+    received: int = 0
+    stored: int = 0
+    duplicate: int = 0
+    rejected: int = 0
+
+    def __add__(self, other: SourceTally) -> SourceTally:
+        return SourceTally(
+            self.received + other.received,
+            self.stored + other.stored,
+            self.duplicate + other.duplicate,
+            self.rejected + other.rejected,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TallyReport:
+    """What an intake process flushes every second: totals since boot (not increments, so a lost answer cannot double
+    them), and how often each known event came again since the last report that arrived."""
+
+    boot: BootId
+    sources: Mapping[str, SourceTally]
+    redelivered: Mapping[EventId, int]
+    ended: bool = False
+    """The last report of an orderly stop. A boot without one is unclean: up to a second of counts is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    inbox: InboxId
+    events: int
+    """Rows in the identity table: everything ever stored and not yet forgotten."""
+    states: Mapping[State, int]
+    tallies: Mapping[str, SourceTally] = field(default_factory=dict)
+    """By source, over all boots."""
+    running_boots: int = 0
+    unclean_boots: int = 0
+    oldest_ready: datetime | None = None

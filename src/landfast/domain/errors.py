@@ -1,0 +1,138 @@
+"""Every error of Landfast, split by whose fault it is.
+
+LandfastError
+├── SenderError            the sender's: carries its HTTP answer, changes nothing
+│   ├── UnknownSourceError      404
+│   ├── WrongMethodError        405
+│   ├── UnverifiedError         401, one generic text; `.reason` is for the operator only
+│   ├── BodyTooLargeError       413
+│   ├── UnsupportedEncodingError 415
+│   └── FramingError            400, 408, 431: the request itself is broken
+├── OverloadedError        ours, for a while: 503 with Retry-After
+├── UserError              the developer's or operator's: one sentence that names the field and the fix; exit 2
+│   ├── ConfigError
+│   ├── AppError                the user's application cannot be imported or used
+│   └── BoundElsewhereError     the inbox belongs to another ledger
+├── MalformedBodyError     verified, stored, and no handler can be given it: a dead letter with this reason
+├── StoreError             a database's
+│   ├── InboxUnavailableError   down, full, read-only, or its schema is broken
+│   ├── RowRefusedError         the database refuses this row, whoever asks
+│   ├── LedgerUnavailableError  an outage, or a schema error of Landfast's own statements
+│   ├── ReceiptBusyError        another transaction holds this receipt: release, no attempt
+│   ├── CommitUnknownError      no answer to COMMIT: never a failure, look at the receipt later
+│   └── CommitRefusedError      the server answered COMMIT with an error: a failure like any other
+├── HandlerEndedTransactionError  the handler's: it sent COMMIT or ROLLBACK itself
+├── SwallowedDatabaseError        the handler's: it caught a database error without a savepoint
+└── DeadlineError                 the handler's: it ran past its deadline
+"""
+
+from __future__ import annotations
+
+from landfast.domain import answer
+from landfast.domain.answer import Answer
+
+
+class LandfastError(Exception):
+    """The root of everything that Landfast raises on purpose."""
+
+
+class SenderError(LandfastError):
+    """The request is at fault. It is answered, counted, and leaves no trace in the inbox."""
+
+    answer = answer.error(400, "bad request")
+
+    def __init__(self, reason: str = "", *, status: Answer | None = None) -> None:
+        super().__init__(reason or type(self).__name__)
+        self.reason = reason
+        if status is not None:
+            self.answer = status
+
+
+class UnknownSourceError(SenderError):
+    answer = answer.error(404, "no such source")
+
+
+class WrongMethodError(SenderError):
+    answer = answer.error(405, "use POST", headers=((b"allow", b"POST"),))
+
+
+class UnverifiedError(SenderError):
+    """Whatever was wrong, the sender sees one text: a forger learns nothing from it."""
+
+    answer = answer.error(401, "signature not verified")
+
+
+class BodyTooLargeError(SenderError):
+    answer = answer.error(413, "body too large", close=True)
+
+
+class UnsupportedEncodingError(SenderError):
+    answer = answer.error(415, "content-encoding not supported", close=True)
+
+
+class FramingError(SenderError):
+    answer = answer.error(400, "malformed request", close=True)
+
+
+class OverloadedError(LandfastError):
+    answer = answer.error(503, "try again later", headers=((b"retry-after", b"5"),))
+
+
+class UserError(LandfastError):
+    """One sentence that names the field and the fix."""
+
+
+class ConfigError(UserError):
+    """A setting, source or secret is missing or wrong."""
+
+
+class AppError(UserError):
+    """The user's application cannot be imported, or is not an Inbox."""
+
+
+class BoundElsewhereError(UserError):
+    """This inbox is bound to another ledger, or this ledger to another inbox under the same name."""
+
+
+class MalformedBodyError(LandfastError):
+    """The bytes are the sender's own, but no handler can be given them."""
+
+
+class StoreError(LandfastError):
+    """A database failed us."""
+
+
+class InboxUnavailableError(StoreError):
+    """The inbox cannot be used now; the same call may succeed later."""
+
+
+class RowRefusedError(StoreError):
+    """The database refuses this row for what it holds; its neighbours may be fine."""
+
+
+class LedgerUnavailableError(StoreError):
+    """The ledger cannot be used now, or Landfast's own tables in it are not as they should be."""
+
+
+class ReceiptBusyError(StoreError):
+    """Another transaction holds this receipt, uncommitted, for longer than we wait."""
+
+
+class CommitUnknownError(StoreError):
+    """COMMIT was sent and no answer came: it may have happened."""
+
+
+class CommitRefusedError(StoreError):
+    """The server answered COMMIT with an error: it did not happen. `__cause__` says why."""
+
+
+class HandlerEndedTransactionError(LandfastError):
+    """The handler committed or rolled back the transaction it was given."""
+
+
+class SwallowedDatabaseError(LandfastError):
+    """The handler caught a database error and went on; its transaction was already lost."""
+
+
+class DeadlineError(LandfastError):
+    """The handler ran past its deadline and was cancelled."""

@@ -1,0 +1,54 @@
+"""Names and digests. An id is derived, never drawn, wherever two processes must agree on it without talking."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NewType
+
+InboxId = NewType("InboxId", bytes)
+"""16 random bytes drawn once, when an inbox is created; a ledger is bound to it."""
+
+EventId = NewType("EventId", bytes)
+"""16 bytes derived from (source, key): two twins compute the same id before either is stored."""
+
+ReceiptDigest = NewType("ReceiptDigest", bytes)
+"""16 bytes derived from (inbox, source, key): what a receipt in a shared ledger is keyed by."""
+
+WorkerId = NewType("WorkerId", bytes)
+"""8 random bytes for one boot of one worker process."""
+
+Token = NewType("Token", bytes)
+"""A worker's id and its claim number, 8 bytes each: unique per claim, growing within one worker's life."""
+
+BootId = NewType("BootId", bytes)
+"""8 random bytes for one boot of one intake process; delivery counters are kept per boot."""
+
+HandlerName = NewType("HandlerName", str)
+EffectKey = NewType("EffectKey", str)
+
+
+def event_id(source: str, key: str) -> EventId:
+    return EventId(_digest(source.encode(), key.encode("utf-8", "surrogatepass")))
+
+
+def receipt_digest(inbox: InboxId, source: str, key: str) -> ReceiptDigest:
+    return ReceiptDigest(_digest(inbox, source.encode(), key.encode("utf-8", "surrogatepass")))
+
+
+def effect_key(receipt: ReceiptDigest, handler: str, name: str) -> EffectKey:
+    """The idempotency key that an effect carries outside: the same across retries and replays."""
+    return EffectKey(_digest(receipt, handler.encode(), name.encode()).hex())
+
+
+def token(worker: WorkerId, number: int) -> Token:
+    return Token(worker + number.to_bytes(8, "big"))
+
+
+def worker_of(claim: Token) -> WorkerId:
+    return WorkerId(claim[:8])
+
+
+def _digest(*parts: bytes) -> bytes:
+    # Each part is preceded by its length, so that ("ab", "c") and ("a", "bc") differ.
+    framed = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+    return hashlib.sha256(framed).digest()[:16]

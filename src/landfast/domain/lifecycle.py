@@ -1,0 +1,90 @@
+"""The life of an event: one table. Nothing else in Landfast decides which state follows which.
+
+A signal that the table does not list for a state is refused by every inbox driver and changes nothing.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class State(StrEnum):
+    READY = "ready"
+    """Runnable now."""
+    CLAIMED = "claimed"
+    """Leased to a worker; an expired lease is claimable again."""
+    DELAYED = "delayed"
+    """Waiting for its next try."""
+    UNHANDLED = "unhandled"
+    """No handler matched. Not final: a worker that registers one requeues it."""
+    DONE = "done"
+    """Every matching handler has its `done` receipt."""
+    DEAD = "dead"
+    """Waits for an operator."""
+
+
+class Signal(StrEnum):
+    CLAIM = "claim"
+    RELEASE = "release"
+    """Give it back at once, untried."""
+    POSTPONE = "postpone"
+    """Give it back for later, no attempt counted: the infrastructure was at fault."""
+    RETRY = "retry"
+    """A counted attempt failed; try again later."""
+    SHELVE = "shelve"
+    """No handler matched."""
+    REFUSE = "refuse"
+    """Dead before any handler saw it."""
+    FINISH = "finish"
+    """Follows `done` receipts, whoever holds the lease."""
+    BURY = "bury"
+    """Follows a tombstone receipt, whoever holds the lease."""
+    WAKE = "wake"
+    REQUEUE = "requeue"
+    REPLAY = "replay"
+    """An operator starts run + 1."""
+    RECOVER = "recover"
+    """The ledger lost this event's receipts: the same run again."""
+
+
+TRANSITIONS: dict[tuple[State, Signal], State] = {
+    (State.READY, Signal.CLAIM): State.CLAIMED,
+    (State.CLAIMED, Signal.CLAIM): State.CLAIMED,  # only when the lease has expired
+    # By the holder of the token:
+    (State.CLAIMED, Signal.RELEASE): State.READY,
+    (State.CLAIMED, Signal.POSTPONE): State.DELAYED,
+    (State.CLAIMED, Signal.RETRY): State.DELAYED,
+    (State.CLAIMED, Signal.SHELVE): State.UNHANDLED,
+    (State.CLAIMED, Signal.REFUSE): State.DEAD,
+    # By whoever knows of the receipts, token or not:
+    (State.READY, Signal.FINISH): State.DONE,
+    (State.CLAIMED, Signal.FINISH): State.DONE,
+    (State.DELAYED, Signal.FINISH): State.DONE,
+    (State.UNHANDLED, Signal.FINISH): State.DONE,
+    (State.READY, Signal.BURY): State.DEAD,
+    (State.CLAIMED, Signal.BURY): State.DEAD,
+    (State.DELAYED, Signal.BURY): State.DEAD,
+    (State.UNHANDLED, Signal.BURY): State.DEAD,
+    # By time, by a deploy, by an operator:
+    (State.DELAYED, Signal.WAKE): State.READY,
+    (State.UNHANDLED, Signal.REQUEUE): State.READY,
+    (State.UNHANDLED, Signal.REPLAY): State.READY,
+    (State.DONE, Signal.REPLAY): State.READY,
+    (State.DEAD, Signal.REPLAY): State.READY,
+    (State.DONE, Signal.RECOVER): State.READY,
+}
+
+TOKEN_SIGNALS = frozenset({Signal.RELEASE, Signal.POSTPONE, Signal.RETRY, Signal.SHELVE, Signal.REFUSE})
+"""Settled `WHERE event AND run AND token`; no row means another owner, and we walk away."""
+
+RECEIPT_SIGNALS = frozenset({Signal.FINISH, Signal.BURY})
+"""Settled `WHERE event AND run`: the receipt has decided, and the token is irrelevant."""
+
+
+def after(state: State, signal: Signal) -> State | None:
+    """The state that follows, or None where the signal is not legal."""
+    return TRANSITIONS.get((state, signal))
+
+
+def from_states(signal: Signal) -> frozenset[State]:
+    return frozenset(state for state, heard in TRANSITIONS if heard is signal)

@@ -1,0 +1,151 @@
+"""What attempts came to, and what the inbox is told about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+
+from landfast.domain.ids import EventId, HandlerName, ReceiptDigest, Token
+from landfast.domain.lifecycle import Signal
+
+
+class Outcome(StrEnum):
+    """What a receipt in the ledger says. No receipt says nothing at all."""
+
+    DONE = "done"
+    DEAD = "dead"
+    """A tombstone: this handler will never run for this event and run."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptKey:
+    digest: ReceiptDigest
+    handler: HandlerName
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    key: ReceiptKey
+    outcome: Outcome
+    result: bytes | None = None
+    """The handler's return value as JSON, if it returned one; for a tombstone, the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """One handler's counted attempts at one event in one run."""
+
+    count: int = 0
+    spent: float = 0.0
+    """Seconds of running and backing off. Breaker, pause and outage time is not in it."""
+
+
+NO_TRIES: Mapping[HandlerName, Tries] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One line of history: a run of one handler, or a reason why none ran."""
+
+    handler: str
+    number: int
+    outcome: str
+    """done, skipped, retry, postpone, dead."""
+    milliseconds: float = 0.0
+    error: str = ""
+    message: str = ""
+    trace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An event leased to us: everything that processing it needs, in one read."""
+
+    event_id: EventId
+    run: int
+    token: Token
+    forced: bool
+    suspect: bool
+    """An earlier claim expired: run it alone."""
+    crashes: int
+    """How often it expired while it ran alone."""
+    tries: Mapping[HandlerName, Tries]
+    source: str
+    key: str
+    type: str
+    entity: str | None
+    occurred_at: datetime | None
+    received_at: datetime
+    headers: bytes
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What one claim came to: a signal for the lifecycle, and the history line that goes with it."""
+
+    event_id: EventId
+    run: int
+    token: Token
+    signal: Signal
+    due_in: float = 0.0
+    """Seconds until the next try, for POSTPONE and RETRY."""
+    tries: Mapping[HandlerName, Tries] = NO_TRIES
+    attempts: tuple[Attempt, ...] = ()
+    handler: str = ""
+    """Who decided it, for DELAYED and DEAD."""
+    reason: str = ""
+    """A word for machines: attempts_exhausted, gave_up, permanent, crash_loop, malformed_body, time_exhausted, ..."""
+    error: str = ""
+    """The error's class name, for filters."""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedEffect:
+    """An outward action recorded in the handler's transaction, to be performed after its COMMIT."""
+
+    key: str
+    run: int
+    digest: ReceiptDigest
+    handler: HandlerName
+    name: str
+    arguments: bytes
+    """JSON object of keyword arguments."""
+    context: bytes = b"{}"
+    """JSON object that ties it to its event: source, key, type, event id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedEffect:
+    staged: StagedEffect
+    token: Token
+    tries: Tries
+    suspect: bool = False
+    crashes: int = 0
+
+
+class EffectState(StrEnum):
+    READY = "ready"
+    CLAIMED = "claimed"
+    DELAYED = "delayed"
+    DONE = "done"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class EffectSettlement:
+    key: str
+    run: int
+    token: Token
+    state: EffectState
+    """READY (released), DELAYED (retry in due_in), DONE or DEAD."""
+    due_in: float = 0.0
+    tries: Tries = field(default_factory=Tries)
+    error: str = ""
+    message: str = ""
+    trace: str = ""

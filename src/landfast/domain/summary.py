@@ -1,0 +1,61 @@
+"""What people look at: events as rows, and one event with its whole history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from landfast.domain.ids import EventId
+from landfast.domain.lifecycle import Signal, State
+from landfast.domain.outcome import Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class EventSummary:
+    event_id: EventId
+    source: str
+    key: str
+    type: str
+    entity: str | None
+    occurred_at: datetime | None
+    received_at: datetime
+    state: State
+    run: int
+    reason: str = ""
+    error: str = ""
+    message: str = ""
+    handler: str = ""
+    due_at: datetime | None = None
+    """When a delayed event is tried again."""
+    redelivered: int = 0
+    """How often the sender delivered it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLine:
+    at: datetime
+    run: int
+    signal: Signal
+    state: State
+    """The state that the signal led to."""
+    attempts: tuple[Attempt, ...] = ()
+    reason: str = ""
+    who: str = ""
+    """The operator, for what an operator did."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    summary: EventSummary
+    headers: bytes
+    body: bytes
+    history: tuple[HistoryLine, ...]
+    """Oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in a listing, newest first: rows strictly older than this follow."""
+
+    received_at: datetime
+    event_id: EventId

@@ -1,0 +1,21 @@
+"""What a handler or effect raises on purpose. A verdict is a decision, not an accident."""
+
+from __future__ import annotations
+
+
+class Verdict(Exception):  # noqa: N818 - verdicts are verbs, errors end in Error
+    """The root of GiveUp and RetryLater."""
+
+
+class GiveUp(Verdict):
+    """This event can never succeed here: make it a dead letter now."""
+
+
+class RetryLater(Verdict):
+    """Try again after this many seconds; it counts as an attempt."""
+
+    def __init__(self, reason: str = "", *, after: float) -> None:
+        super().__init__(reason)
+        if not after >= 0:
+            raise ValueError("RetryLater(after=...) takes seconds, zero or more")
+        self.after = float(after)

@@ -1,0 +1,112 @@
+"""The inbox: what came in. Three ports, one for each of those who use it.
+
+All times are the database's own where it has a clock (PostgreSQL), the injected clock elsewhere (SQLite). Every
+transition is one statement, or one transaction on SQLite, that repeats its guard, and follows `domain.lifecycle`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from landfast.domain.census import Census, TallyReport
+from landfast.domain.delivery import Delivery, Recorded
+from landfast.domain.filter import Filter
+from landfast.domain.ids import EventId, InboxId, Token, WorkerId
+from landfast.domain.outcome import Claim, Settlement
+from landfast.domain.summary import Cursor, EventRecord, EventSummary
+
+
+class Recorder(Protocol):
+    """Intake's view."""
+
+    async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+        """Make all of them durable in one COMMIT, then answer in the same order. The first delivery of an event is
+        new and makes the event ready; any other, in this batch, earlier, or in a concurrent one, is not new.
+        Crash before the COMMIT: nothing was acknowledged. After it: the sender's retry is a duplicate.
+        Raises RowRefusedError when the database refuses a row for what it holds, and InboxUnavailableError when it
+        cannot be used or did not answer; either way nothing of the batch may be acknowledged."""
+        ...
+
+    async def tally(self, report: TallyReport) -> None:
+        """Store the totals of this boot, and add up how often each event came again. A repeated report adds nothing
+        to the totals."""
+        ...
+
+
+class Workbench(Protocol):
+    """The workers' view."""
+
+    async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[Claim]:
+        """Lease up to `limit` ready events, oldest first, for `lease` seconds. Delayed events that are due are woken
+        first. Never returns a suspect or an expired claim. No event is leased twice at a time. Claiming changes no
+        counter."""
+        ...
+
+    async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:
+        """Lease the oldest event whose lease has expired, or that was ever so and is ready again: it is a suspect from
+        now on and must run alone. If it was a suspect already when its lease expired, its crashes grow by one."""
+        ...
+
+    async def has_suspects(self) -> bool:
+        """Whether `claim_suspect` would find one."""
+        ...
+
+    async def renew(self, *, worker: WorkerId, lease: float) -> None:
+        """Extend every lease of this worker that has not expired yet."""
+        ...
+
+    async def settle(self, settlements: Sequence[Settlement]) -> Sequence[bool]:
+        """Apply each; True where it took effect. FINISH and BURY match event and run, under any token or none; the
+        other signals match event, run and token. What does not match, or is not legal from the current state, changes
+        nothing. Each one that took effect adds one line of history. The suspect mark and the crash count
+        survive RELEASE, POSTPONE and RETRY."""
+        ...
+
+    async def abandon(self, *, worker: WorkerId) -> int:
+        """Expire every lease of a worker that is known to be dead; how many there were."""
+        ...
+
+    async def requeue(self, *, source: str, pattern: str, limit: int) -> int:
+        """Make unhandled events of this source whose type matches the pattern ready again, newest first, the same
+        run, at most `limit`; how many."""
+        ...
+
+
+class Archive(Protocol):
+    """The operators' view."""
+
+    async def identity(self) -> InboxId: ...
+
+    async def bound_ledger(self) -> str | None:
+        """The name of the ledger that this inbox is bound to."""
+        ...
+
+    async def bind_ledger(self, ledger: str) -> str:
+        """Bind to this ledger if to none yet; the ledger that it is bound to now."""
+        ...
+
+    async def census(self) -> Census: ...
+
+    async def find(self, wanted: Filter, *, limit: int, after: Cursor | None = None) -> Sequence[EventSummary]:
+        """Events that match, newest first, strictly after the cursor."""
+        ...
+
+    async def count(self, wanted: Filter, *, at_most: int) -> int:
+        """How many match, counting no further than `at_most`."""
+        ...
+
+    async def show(self, event: EventId) -> EventRecord | None: ...
+
+    async def replay(self, events: Sequence[EventId], *, forced: bool, who: str) -> int:
+        """Start run + 1 for each that is done, dead or unhandled, with fresh tries and no suspicion; how many. The
+        others change nothing. Each adds one line of history that says who."""
+        ...
+
+    async def recover(self, events: Sequence[EventId], *, who: str) -> int:
+        """Make each done one ready again in the same run: its receipts were lost with the ledger's tail; how many."""
+        ...
+
+    def walk_done(self, wanted: Filter, *, chunk: int) -> AsyncIterator[Sequence[EventSummary]]:
+        """All done events that match, oldest first, in chunks."""
+        ...

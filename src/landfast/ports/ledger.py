@@ -1,0 +1,130 @@
+"""The ledger: what was done. Receipts and staged effects, beside the user's own tables.
+
+`LedgerTransaction` is the whole of what exactly-once needs from a transaction: insert receipts, hand out the user's
+handle, stage effects, and a checked COMMIT. A transaction that somebody else opened (SQLAlchemy, Django) fits it: the
+statements are the same, run on their connection, and `commit` and `rollback` call theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from landfast.domain.fault import Fault
+from landfast.domain.ids import InboxId, ReceiptDigest, Token, WorkerId
+from landfast.domain.outcome import (
+    ClaimedEffect,
+    EffectSettlement,
+    EffectState,
+    Receipt,
+    ReceiptKey,
+    StagedEffect,
+)
+
+
+class Transaction(Protocol):
+    """What an `async def` handler writes on; a `def` handler gets the same without `await`. asyncpg's shape on every
+    driver, `$1` placeholders on SQLite too. It cannot be committed or rolled back."""
+
+    @property
+    def connection(self) -> Any:
+        """The driver's own connection (asyncpg's, or sqlite3's). A COMMIT or ROLLBACK sent on it fails the attempt."""
+        ...
+
+    async def execute(self, query: str, *args: Any) -> str: ...
+
+    async def fetch(self, query: str, *args: Any) -> Sequence[Any]: ...
+
+    async def fetchrow(self, query: str, *args: Any) -> Any: ...
+
+    async def fetchval(self, query: str, *args: Any) -> Any: ...
+
+    def savepoint(self) -> Any:
+        """`async with tx.savepoint():` around statements whose database errors the handler wants to catch."""
+        ...
+
+
+class LedgerTransaction(Protocol):
+    @property
+    def handle(self) -> Transaction: ...
+
+    async def receive(
+        self, keys: Sequence[ReceiptKey], *, forced: frozenset[ReceiptKey] = frozenset()
+    ) -> Sequence[Receipt | None]:
+        """Insert a `done` receipt for each key, in sorted order, and answer in the order given: None where it is ours
+        now; otherwise the receipt that is there and committed (any outcome for that very key; or, for a key of run 2 and
+        up that is not forced, a `done` one of an earlier run). A concurrent transaction that holds one is waited for,
+        one second at most: ReceiptBusyError. Under SERIALIZABLE or REPEATABLE READ the loser gets a CONFLICT fault.
+        LedgerUnavailableError for an outage or where Landfast's own tables are not as they should be."""
+        ...
+
+    async def reset(self) -> None:
+        """Undo session settings that a handler made with SET LOCAL, between two events of a group."""
+        ...
+
+    async def check(self) -> None:
+        """Raise SwallowedDatabaseError if the transaction is already lost, HandlerEndedTransactionError if the handler
+        ended it. Changes nothing."""
+        ...
+
+    async def commit(self, *, results: Sequence[tuple[ReceiptKey, bytes]], effects: Sequence[StagedEffect]) -> None:
+        """Store the results and effects, prove that the transaction is still the one we began (guard row), and COMMIT.
+        Returns only if the server said that it committed. CommitUnknownError if no answer came; CommitRefusedError if
+        the answer was an error, such as a deferred constraint; SwallowedDatabaseError, HandlerEndedTransactionError as `check`.
+        An effect row is identified by (key, run); staging one that is there already changes nothing."""
+        ...
+
+    async def rollback(self) -> None:
+        """Give everything back. Safe after any error, and twice."""
+        ...
+
+
+class Ledger(Protocol):
+    async def begin(self, *, deadline: float, isolation: str | None = None) -> LedgerTransaction:
+        """A transaction with durable COMMIT. If we stop without a word for `deadline` + 5 seconds, the server ends it.
+        LedgerUnavailableError for an outage."""
+        ...
+
+    async def bury(self, tombstones: Sequence[Receipt]) -> Sequence[Receipt]:
+        """Commit a tombstone for each key unless a receipt is there; what is there now, in the order given. A
+        conflict with an uncommitted receipt is waited for, one second at most: ReceiptBusyError."""
+        ...
+
+    async def receipts(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
+        """Every receipt of these events."""
+        ...
+
+    async def bind(self, inbox: InboxId) -> str:
+        """Note that this inbox writes its receipts here; the ledger's own name (drawn once, when it was created)."""
+        ...
+
+    def diagnose(self, error: BaseException) -> Fault:
+        """Whose fault an error raised inside a handler is."""
+        ...
+
+
+class EffectStore(Protocol):
+    async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[ClaimedEffect]:
+        """Lease up to `limit` effects that are ready, or delayed and due, oldest first. One whose lease expired is
+        claimed as a suspect, and its crashes grow by one."""
+        ...
+
+    async def settle(self, settlements: Sequence[EffectSettlement]) -> Sequence[bool]:
+        """Apply each `WHERE key AND run AND token`; True where it took effect."""
+        ...
+
+    async def renew(self, *, worker: WorkerId, lease: float) -> None: ...
+
+    async def abandon(self, *, worker: WorkerId) -> int: ...
+
+    async def counts(self) -> dict[EffectState, int]: ...
+
+    async def list(
+        self, *, digest: ReceiptDigest | None = None, state: EffectState | None = None, limit: int
+    ) -> Sequence[dict[str, Any]]:
+        """Newest first: key, run, handler, name, arguments, state, attempts, error, message, trace, created_at."""
+        ...
+
+    async def retry(self, keys: Sequence[tuple[str, int]]) -> int:
+        """Make dead effects ready again, with fresh tries; how many."""
+        ...
