@@ -94,7 +94,7 @@ class Settlement:
     signal: Signal
     due_in: float = 0.0
     """Seconds until the next try, for POSTPONE and RETRY."""
-    tries: Mapping[HandlerName, Tries] = NO_TRIES
+    tries: Mapping[HandlerName, Tries] = field(default_factory=lambda: NO_TRIES)
     attempts: tuple[Attempt, ...] = ()
     handler: str = ""
     """Who decided it, for DELAYED and DEAD."""

@@ -62,6 +62,10 @@ class LedgerTransaction(Protocol):
         """Undo session settings that a handler made with SET LOCAL, between two events of a group."""
         ...
 
+    async def withdraw(self, keys: Sequence[ReceiptKey]) -> None:
+        """Take back receipts of ours whose handlers were not reached."""
+        ...
+
     async def check(self) -> None:
         """Raise SwallowedDatabaseError if the transaction is already lost, HandlerEndedTransactionError if the handler
         ended it. Changes nothing."""

@@ -1,0 +1,1 @@
+"""Half two of the path: claim -> receipt -> handle -> stage -> commit -> settle, then perform the effects."""

@@ -1,0 +1,186 @@
+"""The body of a delivery: bytes to data. Twice, because two places need different things.
+
+`light` is for intake: fast, forgiving, never raises; enough to read an id and a type. `decode` is for the worker: it
+hands a handler only what every JSON reader would understand in the same way, and says what is wrong with the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Any, NoReturn
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from landfast.domain.errors import MalformedBodyError
+
+DEEPEST = 64
+"""Levels of nesting. Real events have about 10; recursive code of a handler (a copy, an encoder) survives 64."""
+
+MOST_FORM_FIELDS = 1_000
+"""No sender has a hundred; splitting a body of a million `&` is work for nothing."""
+
+EARLIEST_MILLISECONDS = 100_000_000_000
+"""A unix time from here on is in milliseconds: as seconds it would be the year 5138, as milliseconds 1973."""
+
+_FORM = "application/x-www-form-urlencoded"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def light(
+    body: bytes, content_type: str | None, *, read_json: Callable[[bytes | str], Any] = msgspec.json.decode
+) -> Any:
+    """The data as well as it can be read at a glance, or None. `read_json` may skip what nobody asks for."""
+    try:
+        if _is_form(body, content_type):
+            fields = _form_fields(body, errors="replace")
+            return read_json(fields["payload"]) if _wraps_json(fields) else fields
+        return read_json(body)
+    except (ValueError, RecursionError):  # msgspec's own errors are ValueErrors
+        return None
+
+
+def decode(body: bytes, content_type: str | None) -> Any:
+    """The data, or MalformedBodyError with the reason in words."""
+    if body.startswith(_BYTE_ORDER_MARK):
+        raise MalformedBodyError("the body starts with a byte order mark")
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise MalformedBodyError(f"the body is not UTF-8: byte {error.start} is wrong") from None
+    if not text.strip():
+        raise MalformedBodyError("the body is empty")
+    if not _is_form(body, content_type):
+        return _strict_json(text)
+    try:
+        fields = _form_fields(body, errors="strict")
+    except ValueError as error:  # includes UnicodeDecodeError
+        raise MalformedBodyError(f"the form cannot be read: {error}") from None
+    if _wraps_json(fields):
+        return _strict_json(fields["payload"])
+    _check_text_and_depth(fields)
+    return fields
+
+
+def moment(value: Any) -> datetime | None:
+    """A sender's time: unix seconds or milliseconds, ISO 8601 or RFC 3339; None for what is no time after 1970."""
+    try:
+        if isinstance(value, str):
+            return _written_moment(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _unix_moment(value)
+    except (ValueError, OverflowError, OSError):  # fromtimestamp has all three for what is out of its range
+        pass
+    return None
+
+
+def _is_form(body: bytes, content_type: str | None) -> bool:
+    if content_type is None or not content_type.lower().startswith(_FORM):
+        return False
+    # `curl -d '{...}'` calls JSON a form. A form never starts so: browsers and libraries escape these.
+    return not body.lstrip().startswith((b"{", b"["))
+
+
+def _form_fields(body: bytes, *, errors: str) -> dict[str, Any]:
+    """A field that is repeated becomes a list."""
+    fields: dict[str, Any] = {}
+    pairs = parse_qsl(
+        body.decode("utf-8", errors), keep_blank_values=True, errors=errors, max_num_fields=MOST_FORM_FIELDS
+    )
+    for name, value in pairs:
+        if name not in fields:
+            fields[name] = value
+        elif isinstance(fields[name], list):
+            fields[name].append(value)
+        else:
+            fields[name] = [fields[name], value]
+    return fields
+
+
+def _wraps_json(fields: dict[str, Any]) -> bool:
+    """GitHub and Slack can send their JSON as the only field of a form."""
+    return len(fields) == 1 and isinstance(fields.get("payload"), str)
+
+
+def _strict_json(text: str) -> Any:
+    try:
+        data = json.loads(text, object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise MalformedBodyError(f"the body is not JSON: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise MalformedBodyError(f"the body is nested deeper than {DEEPEST} levels") from None
+    except ValueError:  # what is left is int(), which refuses over 4300 digits because its time grows with their square
+        raise MalformedBodyError("the body has an integer of more than 4300 digits") from None
+    # Strings can only hold what we look for if it was escaped, and nesting needs brackets: most bodies need no walk.
+    if "\\u" in text or text.count("{") + text.count("[") > DEEPEST:
+        _check_text_and_depth(data)
+    return data
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        repeated = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise MalformedBodyError(f"the key {repeated[:100]!r} stands twice in one object")
+    return fields
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise MalformedBodyError(f"the number {text[:40]} is out of range")
+    return number
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise MalformedBodyError(f"{text} is not JSON")
+
+
+def _check_text_and_depth(data: Any) -> None:
+    """Level by level, not by recursion: the depth of what a sender sends must not be the depth of our stack."""
+    level, depth = [data], 0
+    while level:
+        below: list[Any] = []
+        has_containers = False
+        for value in level:
+            if isinstance(value, str):
+                _check_text(value)
+            elif isinstance(value, dict):
+                has_containers = True
+                below.extend(value)
+                below.extend(value.values())
+            elif isinstance(value, list):
+                has_containers = True
+                below.extend(value)
+        depth += has_containers
+        if depth > DEEPEST:
+            raise MalformedBodyError(f"the body is nested deeper than {DEEPEST} levels")
+        level = below
+
+
+def _check_text(text: str) -> None:
+    if "\0" in text:
+        raise MalformedBodyError("a string holds NUL, which no database takes")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise MalformedBodyError("a string holds half of a surrogate pair, which is no character") from None
+
+
+def _written_moment(text: str) -> datetime | None:
+    text = text.strip()
+    if text.isascii() and text.replace(".", "", 1).isdigit():
+        return _unix_moment(float(text))
+    written = datetime.fromisoformat(text)  # cuts nanoseconds to microseconds
+    at = written.replace(tzinfo=UTC) if written.tzinfo is None else written.astimezone(UTC)
+    return at if at.year >= 1970 else None
+
+
+def _unix_moment(number: float) -> datetime | None:
+    if not number > 0:  # so that NaN is refused as well
+        return None
+    return datetime.fromtimestamp(number / 1000 if number >= EARLIEST_MILLISECONDS else number, UTC)

@@ -1,0 +1,195 @@
+"""From what each handler came to, to what the event comes to. Death is decided by the ledger, never by the inbox."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+import msgspec
+
+from landfast.domain.errors import StoreError
+from landfast.domain.ids import HandlerName
+from landfast.domain.lifecycle import Signal
+from landfast.domain.outcome import Attempt, Claim, Outcome, Receipt, Settlement, Tries
+from landfast.ports.clock import Chance, Clock
+from landfast.ports.ledger import Ledger
+from landfast.processing.budget import RetryBudget
+from landfast.processing.judge import Judgement, Ruling, judge
+from landfast.processing.work import Buried, Deferred, Done, Failed, Result, Spent, Work
+
+TRACE_AT_MOST = 16_000
+"""Characters of a stack trace that are kept: the innermost frames of any reasonable one."""
+
+MESSAGE_AT_MOST = 2_000
+
+
+@dataclass(slots=True)
+class Tomb:
+    """A handler that is to be buried, or was."""
+
+    reason: str = ""
+    error: str = ""
+    message: str = ""
+
+    def note(self) -> bytes:
+        return msgspec.json.encode({"reason": self.reason, "error": self.error, "message": self.message})
+
+
+@dataclass(slots=True)
+class Docket:
+    """One event's case, filled in handler by handler."""
+
+    claim: Claim
+    tries: dict[HandlerName, Tries]
+    attempts: list[Attempt] = field(default_factory=list)
+    burials: dict[Work, Tomb] = field(default_factory=dict)
+    """To be committed as tombstones."""
+    tombs: list[tuple[str, Tomb]] = field(default_factory=list)
+    """Committed tombstones, with their handlers."""
+    delays: list[float] = field(default_factory=list)
+    counted: bool = False
+    """At least one of the delays follows a counted attempt."""
+    why: Tomb | None = None
+    """Why it waits, for whoever looks at it meanwhile."""
+
+
+@dataclass(slots=True)
+class Conclusion:
+    ledger: Ledger
+    clock: Clock
+    chance: Chance
+    budgets: dict[HandlerName, RetryBudget] = field(default_factory=dict)
+
+    async def conclude(self, cases: Sequence[tuple[Claim, Mapping[Work, Result]]]) -> list[Settlement]:
+        dockets = [self._open(claim, results) for claim, results in cases]
+        await self._bury(dockets)
+        return [_settlement(docket) for docket in dockets]
+
+    def _open(self, claim: Claim, results: Mapping[Work, Result]) -> Docket:
+        docket = Docket(claim, dict(claim.tries))
+        for work, result in results.items():
+            name = work.handler.name
+            match result:
+                case Done():
+                    docket.tries.pop(name, None)
+                    if result.ran:
+                        docket.attempts.append(Attempt(name, work.event.attempt, "done", _ms(result.seconds)))
+                case Buried():
+                    docket.tombs.append((name, msgspec.json.decode(result.note, type=Tomb)))
+                case Spent():
+                    docket.burials[work] = Tomb(result.reason, message=result.message)
+                case Deferred():
+                    docket.delays.append(result.after)
+                    docket.why = docket.why or Tomb(result.why, message=result.message[:MESSAGE_AT_MOST])
+                case Failed():
+                    self._judge(docket, work, result)
+                case _:
+                    assert_never(result)
+        return docket
+
+    def _judge(self, docket: Docket, work: Work, failed: Failed) -> None:
+        handler = work.handler
+        before = docket.tries.get(handler.name, Tries())
+        judgement = judge(
+            failed.error,
+            fault=failed.fault,
+            tries=before,
+            attempts=handler.attempts,
+            backoff=handler.backoff,
+            seconds=failed.seconds,
+            now=self.clock.now(),
+            fraction=self.chance.fraction(),
+        )
+        line = _line(work, failed, judgement)
+        docket.attempts.append(line)
+        tomb = Tomb(judgement.reason, line.error, line.message)
+        match judgement.ruling:
+            case Ruling.POSTPONE:
+                docket.delays.append(judgement.after)
+                docket.why = tomb
+            case Ruling.RETRY:
+                budget = self.budgets.setdefault(handler.name, RetryBudget())
+                after = budget.delay(judgement.after, now=self.clock.monotonic())
+                docket.tries[handler.name] = Tries(before.count + 1, before.spent + failed.seconds + after)
+                docket.delays.append(after)
+                docket.counted = True
+                docket.why = tomb
+            case Ruling.BURY:
+                docket.tries[handler.name] = Tries(handler.attempts, before.spent + failed.seconds)
+                docket.burials[work] = tomb
+            case _:
+                assert_never(judgement.ruling)
+
+    async def _bury(self, dockets: Sequence[Docket]) -> None:
+        """Commit the tombstones. A conflict means that somebody finished it after all: then it is done, not dead.
+
+        Crash before the COMMIT: the lease expires, and the next claim comes to the same judgement. After it: the next
+        claim finds the tombstone and only settles.
+        """
+        for docket in dockets:
+            for work, tomb in docket.burials.items():
+                try:
+                    stands = (await self.ledger.bury([Receipt(work.receipt, Outcome.DEAD, tomb.note())]))[0]
+                except StoreError as error:
+                    docket.delays.append(1.0)
+                    docket.counted = True  # the attempts are spent; only the tombstone is missing
+                    docket.why = replace(tomb, message=f"{tomb.message} (not buried yet: {error})")
+                    continue
+                docket.tries.pop(work.handler.name, None)
+                if stands.outcome is Outcome.DEAD:
+                    docket.tombs.append((work.handler.name, tomb))
+
+
+def _settlement(docket: Docket) -> Settlement:
+    claim = docket.claim
+    if docket.delays:
+        signal, who, tomb = Signal.RETRY if docket.counted else Signal.POSTPONE, "", docket.why
+        if docket.why is not None and docket.why.reason == "stopping" and not docket.counted:
+            signal = Signal.RELEASE
+    elif docket.tombs:
+        signal, (who, tomb) = Signal.BURY, docket.tombs[0]
+    else:
+        signal, who, tomb = Signal.FINISH, "", None
+    return Settlement(
+        event_id=claim.event_id,
+        run=claim.run,
+        token=claim.token,
+        signal=signal,
+        due_in=max(docket.delays, default=0.0),
+        tries=docket.tries,
+        attempts=tuple(docket.attempts),
+        handler=who,
+        reason=tomb.reason if tomb else "",
+        error=tomb.error if tomb else "",
+        message=tomb.message if tomb else "",
+    )
+
+
+def _line(work: Work, failed: Failed, judgement: Judgement) -> Attempt:
+    return Attempt(
+        handler=work.handler.name,
+        number=work.event.attempt,
+        outcome={Ruling.RETRY: "retry", Ruling.BURY: "dead", Ruling.POSTPONE: "postpone"}[judgement.ruling],
+        milliseconds=_ms(failed.seconds),
+        error=type(failed.error).__name__,
+        message=_text(failed.error)[:MESSAGE_AT_MOST],
+        trace=trace_of(failed.error),
+    )
+
+
+def trace_of(error: BaseException) -> str:
+    lines = "".join(traceback.format_exception(error))
+    return lines if len(lines) <= TRACE_AT_MOST else "... " + lines[-TRACE_AT_MOST:]
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a user's error class may fail to print itself
+        return "(this error cannot be printed)"
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 3)

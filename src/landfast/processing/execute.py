@@ -1,0 +1,150 @@
+"""The spine of processing: what one claim of events comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import msgspec
+
+from landfast.domain import body
+from landfast.domain.errors import MalformedBodyError
+from landfast.domain.event import Event
+from landfast.domain.ids import HandlerName, InboxId, receipt_digest
+from landfast.domain.lifecycle import Signal
+from landfast.domain.outcome import Claim, ReceiptKey, Settlement, Tries
+from landfast.processing.conclude import Conclusion
+from landfast.processing.group import Grouping
+from landfast.processing.outages import Outages
+from landfast.processing.pace import Pace
+from landfast.processing.registry import Handler, Registry
+from landfast.processing.work import Done, Failed, Result, Spent, Work
+
+CRASHES_AT_MOST = 3
+"""Crashes while running alone before an event is a dead letter: one may be bad luck, a second too, not a third."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """One claimed event: what is to run, and what came of it."""
+
+    claim: Claim
+    works: list[Work] = field(default_factory=list)
+    results: dict[Work, Result] = field(default_factory=dict)
+    settlement: Settlement | None = None
+    """Decided without running anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    inbox: InboxId
+    registry: Registry
+    grouping: Grouping
+    outages: Outages
+    conclusion: Conclusion
+
+    async def execute(self, claims: Sequence[Claim], pace: Pace) -> list[Settlement]:
+        """Prepare every event, run what has to run, and say what each comes to."""
+        plans = [self._prepare(claim) for claim in claims]
+        await self._run(plans, pace)
+        pace.went(count=len(claims), seconds=sum(map(_seconds, plans)))
+        open_plans = [plan for plan in plans if plan.settlement is None]
+        concluded = await self.conclusion.conclude([(plan.claim, plan.results) for plan in open_plans])
+        return [plan.settlement for plan in plans if plan.settlement is not None] + concluded
+
+    def _prepare(self, claim: Claim) -> Plan:
+        handlers = self.registry.handlers_for(claim.source, claim.type)
+        if claim.crashes >= CRASHES_AT_MOST and handlers:
+            # Before decoding: the bytes themselves may be what kills us.
+            return self._spent(claim, handlers)
+        headers = _headers(claim)
+        try:
+            data = body.decode(claim.body, headers.get("content-type"))
+        except MalformedBodyError as error:
+            return Plan(claim, settlement=_refused(claim, str(error)))
+        if not handlers:
+            return Plan(claim, settlement=_signal(claim, Signal.SHELVE, reason="no_handler"))
+        plan = Plan(claim)
+        for handler in handlers:
+            tries = claim.tries.get(handler.name, Tries())
+            event = _event(claim, data=data, headers=headers, attempt=tries.count + 1)
+            work = Work(claim, event, handler, self._receipt(claim, handler.name))
+            plan.works.append(work)
+            if tries.count >= handler.attempts:  # its tombstone could not be written last time
+                plan.results[work] = Spent("attempts_exhausted")
+        return plan
+
+    def _spent(self, claim: Claim, handlers: Sequence[Handler]) -> Plan:
+        plan = Plan(claim)
+        event = _event(claim, data=None, headers=MappingProxyType({}), attempt=1)
+        for handler in handlers:
+            work = Work(claim, event, handler, self._receipt(claim, handler.name))
+            plan.results[work] = Spent("crash_loop", f"its worker died {claim.crashes} times while it ran alone")
+        return plan
+
+    def _receipt(self, claim: Claim, handler: HandlerName) -> ReceiptKey:
+        return ReceiptKey(receipt_digest(self.inbox, claim.source, claim.key), handler, claim.run)
+
+    async def _run(self, plans: Sequence[Plan], pace: Pace) -> None:
+        by_handler: dict[HandlerName, list[Work]] = {}
+        owner: dict[Work, Plan] = {}
+        for plan in plans:
+            for work in plan.works:
+                if work not in plan.results:
+                    by_handler.setdefault(work.handler.name, []).append(work)
+                    owner[work] = plan
+        for works in by_handler.values():
+            for work, result in (await self._run_handler(works, pace)).items():
+                owner[work].results[work] = result
+
+    async def _run_handler(self, works: Sequence[Work], pace: Pace) -> dict[Work, Result]:
+        handler = works[0].handler
+        if refusal := self.outages.refusal(handler.name):
+            return dict.fromkeys(works, refusal)
+        results = await self.grouping.run(handler, works, pace)
+        self.outages.learn(handler.name, results.values())
+        return results
+
+
+def _event(claim: Claim, *, data: object, headers: Mapping[str, str], attempt: int) -> Event:
+    return Event(
+        id=claim.event_id.hex(),
+        source=claim.source,
+        key=claim.key,
+        type=claim.type,
+        entity=claim.entity,
+        occurred_at=claim.occurred_at,
+        received_at=claim.received_at,
+        headers=headers,
+        body=claim.body,
+        data=data,
+        attempt=attempt,
+        run=claim.run,
+    )
+
+
+def _headers(claim: Claim) -> Mapping[str, str]:
+    pairs = msgspec.json.decode(claim.headers, type=list[tuple[str, str]])
+    return MappingProxyType(dict(pairs))
+
+
+def _seconds(plan: Plan) -> float:
+    return sum(result.seconds for result in plan.results.values() if isinstance(result, Done | Failed))
+
+
+def _refused(claim: Claim, message: str) -> Settlement:
+    return _signal(claim, Signal.REFUSE, reason="malformed_body", error="MalformedBodyError", message=message)
+
+
+def _signal(claim: Claim, signal: Signal, *, reason: str, error: str = "", message: str = "") -> Settlement:
+    return Settlement(
+        event_id=claim.event_id,
+        run=claim.run,
+        token=claim.token,
+        signal=signal,
+        tries=claim.tries,
+        reason=reason,
+        error=error,
+        message=message,
+    )

@@ -1,0 +1,123 @@
+"""Run many events of one handler in as few transactions as are safe, and never let one hurt its neighbours."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from landfast.domain.errors import (
+    CommitRefusedError,
+    CommitUnknownError,
+    HandlerEndedTransactionError,
+    LedgerUnavailableError,
+    ReceiptBusyError,
+    SwallowedDatabaseError,
+)
+from landfast.domain.fault import Fault
+from landfast.ports.ledger import Ledger
+from landfast.processing.pace import Pace
+from landfast.processing.registry import Handler
+from landfast.processing.transact import StumbledError, Transactor
+from landfast.processing.work import Deferred, Failed, Result, Work
+
+CONFLICTS_AT_MOST = 8
+"""Serialization failures in a row before one counts as an attempt, so that even a hopeless event ends."""
+
+BLAME = (CommitRefusedError, SwallowedDatabaseError, HandlerEndedTransactionError)
+"""Errors of the whole transaction: in a group they say that somebody is at fault, but not who."""
+
+
+@dataclass(slots=True)
+class Grouping:
+    transactor: Transactor
+    ledger: Ledger
+    is_stopping: Callable[[], bool]
+
+    async def run(self, handler: Handler, works: Sequence[Work], pace: Pace) -> dict[Work, Result]:
+        """What came of each event, every one of them."""
+        results: dict[Work, Result] = {}
+        waiting = deque([sorted(works, key=lambda work: work.order)])
+        conflicts, halted = 0, None
+        while waiting:
+            batch = waiting.popleft()
+            if halted is None and self.is_stopping():
+                halted = Deferred("stopping", 0.0)
+            if halted is not None:
+                results |= dict.fromkeys(batch, halted)
+                continue
+            group, rest = _cut(batch, handler, pace)
+            if rest:
+                waiting.appendleft(rest)
+            settled, again, conflicted = await self._attempt(handler, group, pace, conflicts)
+            conflicts = conflicts + 1 if conflicted else 0
+            results |= settled
+            waiting.extendleft(reversed(again))
+            halted = next((halt for halt in map(_halt, settled.values()) if halt), halted)
+        return results
+
+    async def _attempt(
+        self, handler: Handler, group: list[Work], pace: Pace, conflicts: int
+    ) -> tuple[dict[Work, Result], list[list[Work]], bool]:
+        """What is decided, what must run again in which groups, and whether a conflict is the reason."""
+        try:
+            reached = await self.transactor.transact(handler, group)
+        except StumbledError as stumble:
+            return self._stumbled(group, stumble, pace, conflicts)
+        except BLAME as error:
+            cause = error.__cause__ if isinstance(error, CommitRefusedError) and error.__cause__ else error
+            fault = self.ledger.diagnose(cause)
+            return self._at_fault(group, Failed(cause, fault), pace, conflicts)
+        except ReceiptBusyError as error:
+            return self._at_fault(group, Deferred("receipt_busy", 1.0, str(error)), pace, conflicts)
+        except CommitUnknownError as error:
+            # It may have happened. The next claim looks at the receipts.
+            return dict.fromkeys(group, Deferred("commit_unknown", 0.5, str(error))), [], False
+        except LedgerUnavailableError as error:
+            return dict.fromkeys(group, Deferred("infrastructure", 1.0, str(error))), [], False
+        except Exception as error:
+            if self.ledger.diagnose(error) is Fault.CONFLICT:  # at the receipt itself, under SERIALIZABLE
+                return self._at_fault(group, Failed(error, Fault.CONFLICT), pace, conflicts)
+            raise
+        unreached = [work for work in group if work not in reached]
+        return reached, [unreached] if unreached else [], False
+
+    def _stumbled(
+        self, group: list[Work], stumble: StumbledError, pace: Pace, conflicts: int
+    ) -> tuple[dict[Work, Result], list[list[Work]], bool]:
+        fault = self.ledger.diagnose(stumble.error)
+        failed = Failed(stumble.error, fault, stumble.seconds)
+        if fault is Fault.INFRASTRUCTURE:
+            message = f"{type(stumble.error).__name__}: {stumble.error}"
+            return dict.fromkeys(group, Deferred("infrastructure", 1.0, message)), [], False
+        if len(group) == 1 or fault is Fault.CONFLICT:
+            return self._at_fault(group, failed, pace, conflicts)
+        # Those before it as a group, itself alone, then the rest: nobody pays for a neighbour.
+        pace.stumbled()
+        at = group.index(stumble.work)
+        return {}, [part for part in (group[:at], [group[at]], group[at + 1 :]) if part], False
+
+    def _at_fault(
+        self, group: list[Work], result: Failed | Deferred, pace: Pace, conflicts: int
+    ) -> tuple[dict[Work, Result], list[list[Work]], bool]:
+        conflicted = isinstance(result, Failed) and result.fault is Fault.CONFLICT
+        if len(group) > 1:
+            pace.stumbled()
+            return {}, [[work] for work in group], conflicted
+        if conflicted and conflicts < CONFLICTS_AT_MOST:
+            return {}, [group], True
+        return {group[0]: result}, [], False
+
+
+def _cut(batch: list[Work], handler: Handler, pace: Pace) -> tuple[list[Work], list[Work]]:
+    size = pace.size if handler.group else 1
+    return batch[:size], batch[size:]
+
+
+def _halt(result: Result) -> Deferred | None:
+    """What the rest of the batch comes to without being tried, because it could only fail the same way."""
+    if isinstance(result, Deferred) and result.why == "infrastructure":
+        return result
+    if isinstance(result, Failed) and result.fault is Fault.SCHEMA:
+        return Deferred("breaker", 1.0, str(result.error))
+    return None

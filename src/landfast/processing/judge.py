@@ -1,0 +1,111 @@
+"""What a failed attempt means. Pure: the error, the counts so far and a drawn fraction go in, a judgement comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import Enum, auto
+from typing import Any
+
+import msgspec
+
+from landfast.domain.backoff import Backoff
+from landfast.domain.fault import Fault
+from landfast.domain.outcome import Tries
+from landfast.domain.verdict import GiveUp, RetryLater
+
+TRANSIENT_HTTP = frozenset({408, 409, 423, 425, 429})
+
+
+class Ruling(Enum):
+    RETRY = auto()
+    """A counted attempt; try again after the delay."""
+    BURY = auto()
+    """A counted attempt, and the last one."""
+    POSTPONE = auto()
+    """Not the event's fault: no attempt is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    ruling: Ruling
+    after: float = 0.0
+    reason: str = ""
+
+
+def judge(
+    error: BaseException,
+    *,
+    fault: Fault,
+    tries: Tries,
+    attempts: int,
+    backoff: Backoff,
+    seconds: float,
+    now: datetime,
+    fraction: float,
+) -> Judgement:
+    """`tries` are those before this attempt; `seconds` is how long this one ran."""
+    if isinstance(error, GiveUp):
+        return Judgement(Ruling.BURY, reason="gave_up")
+    if fault in (Fault.INFRASTRUCTURE, Fault.SCHEMA):
+        return Judgement(Ruling.POSTPONE, after=1.0, reason=fault.name.lower())
+    if _is_permanent(error):
+        return Judgement(Ruling.BURY, reason="permanent")
+    count = tries.count + 1
+    if count >= attempts:
+        return Judgement(Ruling.BURY, reason="attempts_exhausted")
+    after = _asked_delay(error, now)
+    if after is None:
+        after = backoff.delay(count, fraction=fraction)
+    if tries.spent + seconds + after > backoff.total:
+        return Judgement(Ruling.BURY, reason="time_exhausted")
+    return Judgement(Ruling.RETRY, after=after, reason="failed")
+
+
+def _is_permanent(error: BaseException) -> bool:
+    status = _http_status(error)
+    if status is not None:
+        return 400 <= status < 500 and status not in TRANSIENT_HTTP
+    if isinstance(error, msgspec.ValidationError):
+        return True
+    # By name, because pydantic is the user's dependency, not ours.
+    kind = type(error)
+    return kind.__name__ == "ValidationError" and kind.__module__.split(".")[0] in ("pydantic", "pydantic_core")
+
+
+def _asked_delay(error: BaseException, now: datetime) -> float | None:
+    """The delay that the error itself asks for: RetryLater's, or a Retry-After header's, at most a day."""
+    if isinstance(error, RetryLater):
+        return error.after
+    headers = getattr(getattr(error, "response", None), "headers", None) or getattr(error, "headers", None)
+    text = _header(headers, "Retry-After") if _http_status(error) is not None else None
+    if text is None:
+        return None
+    return max(0.0, min(86_400.0, _retry_after(text, now)))
+
+
+def _retry_after(text: str, now: datetime) -> float:
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError):
+        return 1.0
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
+
+
+def _http_status(error: BaseException) -> int | None:
+    """The status that an HTTP client's error carries: httpx and requests on `.response`, aiohttp on itself."""
+    for holder in (getattr(error, "response", None), error):
+        for name in ("status_code", "status"):
+            status = getattr(holder, name, None)
+            if isinstance(status, int) and not isinstance(status, bool):
+                return int(status)
+    return None
+
+
+def _header(headers: Any, name: str) -> str | None:
+    get = getattr(headers, "get", None)
+    value = get(name) if callable(get) else None
+    return value if isinstance(value, str) else None

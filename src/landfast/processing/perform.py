@@ -1,0 +1,131 @@
+"""Perform staged effects after their COMMIT: at least once, each under its stable key, with retries of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import msgspec
+
+from landfast import telemetry
+from landfast.domain.errors import StoreError
+from landfast.domain.event import Effect
+from landfast.domain.fault import Fault
+from landfast.domain.outcome import ClaimedEffect, EffectSettlement, EffectState, Tries
+from landfast.ports.clock import Chance, Clock
+from landfast.ports.ledger import EffectStore
+from landfast.processing.conclude import MESSAGE_AT_MOST, trace_of
+from landfast.processing.execute import CRASHES_AT_MOST
+from landfast.processing.invoke import HandlerRaisedError, invoke
+from landfast.processing.judge import Ruling, judge
+from landfast.processing.registry import EffectHandler, Registry
+
+UNKNOWN_EFFECT_DELAY = 30.0
+"""Seconds until an effect that this worker does not know is offered again: a rolling deploy may be under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Performance:
+    store: EffectStore
+    registry: Registry
+    clock: Clock
+    chance: Chance
+    threads: Executor
+    hung: Callable[[], None]
+
+    async def perform(self, claimed: Sequence[ClaimedEffect]) -> None:
+        """Perform all of them side by side and write down what came of each.
+
+        Crash before the settlement: it is performed again under the same key, which is what the key is for.
+        """
+        settlements = await asyncio.gather(*(self._perform_one(effect) for effect in claimed))
+        try:
+            await self.store.settle(settlements)
+        except StoreError as error:
+            telemetry.warn("effects_settle_failed", count=len(settlements), why=error)
+
+    async def _perform_one(self, claimed: ClaimedEffect) -> EffectSettlement:
+        staged = claimed.staged
+        known = self.registry.effects.get(staged.name)
+        if claimed.crashes >= CRASHES_AT_MOST:
+            return _settled(claimed, EffectState.DEAD, error="crash_loop", message="its worker died while it ran alone")
+        if known is None:
+            message = f"no effect named {staged.name} is registered in this worker"
+            return _settled(claimed, EffectState.DELAYED, due_in=UNKNOWN_EFFECT_DELAY, message=message)
+        started = self.clock.monotonic()
+        try:
+            await self._call(known, claimed)
+        except HandlerRaisedError as raised:
+            return self._failed(known, claimed, raised.error, self.clock.monotonic() - started)
+        telemetry.info("effect_performed", name=staged.name, key=staged.key)
+        return _settled(claimed, EffectState.DONE, tries=Tries(claimed.tries.count + 1, claimed.tries.spent))
+
+    async def _call(self, known: EffectHandler, claimed: ClaimedEffect) -> None:
+        staged = claimed.staged
+        effect = Effect(
+            key=staged.key,
+            name=staged.name,
+            attempt=claimed.tries.count + 1,
+            run=staged.run,
+            event=msgspec.json.decode(staged.context),
+        )
+        await invoke(
+            known.function,
+            effect,
+            is_async=known.is_async,
+            deadline=known.deadline,
+            threads=self.threads,
+            hung=self.hung,
+            **msgspec.json.decode(staged.arguments),
+        )
+
+    def _failed(
+        self, known: EffectHandler, claimed: ClaimedEffect, error: BaseException, seconds: float
+    ) -> EffectSettlement:
+        judgement = judge(
+            error,
+            fault=Fault.OTHER,
+            tries=claimed.tries,
+            attempts=known.attempts,
+            backoff=known.backoff,
+            seconds=seconds,
+            now=self.clock.now(),
+            fraction=self.chance.fraction(),
+        )
+        dead = judgement.ruling is Ruling.BURY
+        if dead:
+            telemetry.warn("effect_dead", name=known.name, key=claimed.staged.key, reason=judgement.reason)
+        return _settled(
+            claimed,
+            EffectState.DEAD if dead else EffectState.DELAYED,
+            due_in=judgement.after,
+            tries=Tries(claimed.tries.count + 1, claimed.tries.spent + seconds + judgement.after),
+            error=type(error).__name__,
+            message=str(error)[:MESSAGE_AT_MOST],
+            trace=trace_of(error),
+        )
+
+
+def _settled(
+    claimed: ClaimedEffect,
+    state: EffectState,
+    *,
+    due_in: float = 0.0,
+    tries: Tries | None = None,
+    error: str = "",
+    message: str = "",
+    trace: str = "",
+) -> EffectSettlement:
+    return EffectSettlement(
+        key=claimed.staged.key,
+        run=claimed.staged.run,
+        token=claimed.token,
+        state=state,
+        due_in=due_in,
+        tries=claimed.tries if tries is None else tries,
+        error=error,
+        message=message,
+        trace=trace,
+    )

@@ -1,0 +1,89 @@
+"""What the user's application registered: which function handles which events, and which perform effects."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from landfast.domain.backoff import Backoff
+from landfast.domain.errors import ConfigError
+from landfast.domain.ids import HandlerName
+from landfast.domain.patterns import matches
+
+ISOLATION_LEVELS = ("read committed", "repeatable read", "serializable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handler:
+    name: HandlerName
+    """Part of every receipt: renaming a function without `name=` makes a new handler in the ledger's eyes."""
+    source: str
+    pattern: str
+    function: Callable[..., Any]
+    attempts: int
+    backoff: Backoff
+    deadline: float
+    isolation: str | None
+    group: bool
+    """Whether events may share one ledger transaction when there is a backlog."""
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
+    def takes(self, source: str, type_: str) -> bool:
+        return self.source == source and matches(self.pattern, type_)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectHandler:
+    name: str
+    function: Callable[..., Any]
+    attempts: int
+    backoff: Backoff
+    deadline: float
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
+
+class Registry:
+    def __init__(self) -> None:
+        self.handlers: list[Handler] = []
+        self.effects: dict[str, EffectHandler] = {}
+        self._known: dict[tuple[str, str], tuple[Handler, ...]] = {}
+
+    def add_handler(self, handler: Handler) -> None:
+        _check_options(f"handler {handler.name}", handler.attempts, handler.deadline, handler.backoff)
+        if any(other.name == handler.name for other in self.handlers):
+            raise ConfigError(f"handler {handler.name}: the name is taken; give one of the two a name= of its own")
+        if handler.isolation is not None and handler.isolation not in ISOLATION_LEVELS:
+            raise ConfigError(f"handler {handler.name}: isolation is one of {', '.join(ISOLATION_LEVELS)}")
+        self.handlers.append(handler)
+        self._known.clear()
+
+    def add_effect(self, effect: EffectHandler) -> None:
+        _check_options(f"effect {effect.name}", effect.attempts, effect.deadline, effect.backoff)
+        if effect.name in self.effects:
+            raise ConfigError(f"effect {effect.name}: the name is taken; give one of the two a name= of its own")
+        self.effects[effect.name] = effect
+
+    def handlers_for(self, source: str, type_: str) -> Sequence[Handler]:
+        known = self._known.get((source, type_))
+        if known is None:
+            known = tuple(handler for handler in self.handlers if handler.takes(source, type_))
+            if len(self._known) < 10_000:  # types come from verified senders, but a sender may still make them up
+                self._known[source, type_] = known
+        return known
+
+
+def _check_options(what: str, attempts: int, deadline: float, backoff: Backoff) -> None:
+    if attempts < 1:
+        raise ConfigError(f"{what}: attempts is {attempts}; it must be 1 or more")
+    if not 0 < deadline <= 3600:
+        raise ConfigError(f"{what}: deadline is {deadline} seconds; it must be more than 0 and at most 3600")
+    if backoff.first <= 0 or backoff.factor < 1 or backoff.longest < backoff.first or backoff.total <= 0:
+        raise ConfigError(f"{what}: backoff needs first > 0, factor >= 1, longest >= first and total > 0")

@@ -1,0 +1,81 @@
+"""Tell the inbox what came of things: in batches, off the handlers' path.
+
+Crash before a settlement is written: the lease expires, the next claim finds the receipt and only settles. After it:
+nothing is left to do. So a settlement may wait, and may be lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from landfast import telemetry
+from landfast.domain.errors import StoreError
+from landfast.domain.lifecycle import Signal
+from landfast.domain.outcome import Settlement
+from landfast.ports.clock import Clock
+from landfast.ports.inbox import Workbench
+
+WAITING_AT_MOST = 5_000
+"""Settlements held back while the inbox is away; beyond it the hands wait too, and memory stays bounded."""
+
+BATCH = 500
+
+
+class Settler:
+    def __init__(self, bench: Workbench, clock: Clock) -> None:
+        self._bench = bench
+        self._clock = clock
+        self._waiting: list[Settlement] = []
+        self._changed = asyncio.Condition()
+        self._closing = False
+
+    async def submit(self, settlements: Sequence[Settlement]) -> None:
+        async with self._changed:
+            self._waiting.extend(settlements)
+            self._changed.notify_all()
+            await self._changed.wait_for(lambda: len(self._waiting) < WAITING_AT_MOST)
+
+    async def flush(self) -> None:
+        """Return when everything submitted so far is written."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: not self._waiting)
+
+    async def run(self) -> None:
+        """Write batches until `close`; then what is left, once."""
+        self._closing = False
+        while True:
+            async with self._changed:
+                await self._changed.wait_for(lambda: self._waiting or self._closing)
+                batch = self._waiting[:BATCH]
+            if not batch:
+                return
+            try:
+                await self._write(batch)
+            except StoreError as error:
+                telemetry.warn("settle_delayed", count=len(batch), why=error)
+                if self._closing:
+                    return
+                await self._clock.sleep(0.5)
+                continue
+            async with self._changed:
+                del self._waiting[: len(batch)]
+                self._changed.notify_all()
+
+    async def close(self) -> None:
+        async with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+
+    async def _write(self, batch: Sequence[Settlement]) -> None:
+        for settlement, took in zip(batch, await self._bench.settle(batch), strict=True):
+            if not took:
+                telemetry.info("settle_passed_over", event=settlement.event_id, signal=settlement.signal)
+            elif settlement.signal in (Signal.BURY, Signal.REFUSE):
+                telemetry.warn(
+                    "dead_letter",
+                    event=settlement.event_id,
+                    handler=settlement.handler,
+                    reason=settlement.reason,
+                    error=settlement.error,
+                )

@@ -1,0 +1,155 @@
+"""The receipt-first transaction: receipt -> handle -> stage -> commit, for one handler and one or many events.
+
+The receipt's unique key is the fence. Nothing here depends on a clock, a lease or a heartbeat: a zombie and its
+successor meet at the INSERT of the receipt, and the second finds what the first committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from landfast.domain.errors import UserError
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, StagedEffect
+from landfast.ports.clock import Clock
+from landfast.ports.ledger import Ledger, LedgerTransaction
+from landfast.processing.invoke import HandlerRaisedError, invoke
+from landfast.processing.pace import HANDLER_TIME
+from landfast.processing.registry import Handler, Registry
+from landfast.processing.transaction import BlockingTransaction, Stage, Transaction
+from landfast.processing.work import Buried, Done, Result, Work
+
+RESULT_AT_MOST = 64 * 1024
+"""Bytes of a handler's stored result: ids and a compact response, not a second copy of the body."""
+
+
+class StumbledError(Exception):
+    """The handler raised at one event of the group; the whole transaction was rolled back."""
+
+    def __init__(self, work: Work, error: BaseException, seconds: float) -> None:
+        super().__init__(str(error))
+        self.work = work
+        self.error = error
+        self.seconds = seconds
+
+
+@dataclass(slots=True)
+class Handled:
+    """What ran inside the transaction, to be committed with it."""
+
+    seconds: dict[ReceiptKey, float] = field(default_factory=dict)
+    results: list[tuple[ReceiptKey, bytes]] = field(default_factory=list)
+    effects: list[StagedEffect] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Transactor:
+    ledger: Ledger
+    registry: Registry
+    clock: Clock
+    threads: Executor
+    hung: Callable[[], None]
+
+    async def transact(self, handler: Handler, works: Sequence[Work]) -> dict[Work, Result]:
+        """What came of each event that was reached. Those that are not in the answer left no trace: run them again.
+
+        Crash before the COMMIT: no receipt, no writes, the next claim starts afresh. After it: the next claim finds the
+        receipts and only settles.
+        """
+        tx = await self.ledger.begin(deadline=handler.deadline, isolation=handler.isolation)
+        try:
+            found = await self._receive(tx, works)
+            ours = [work for work in works if found[work.receipt] is None]
+            handled = await self._handle(tx, ours)
+            await self._withdraw(tx, ours, handled)
+            await tx.commit(results=handled.results, effects=handled.effects)
+        except BaseException:
+            await tx.rollback()
+            raise
+        return _results(works, found, handled)
+
+    async def _receive(self, tx: LedgerTransaction, works: Sequence[Work]) -> dict[ReceiptKey, Receipt | None]:
+        keys = [work.receipt for work in works]
+        forced = frozenset(work.receipt for work in works if work.claim.forced)
+        return dict(zip(keys, await tx.receive(keys, forced=forced), strict=True))
+
+    async def _handle(self, tx: LedgerTransaction, works: Sequence[Work]) -> Handled:
+        handled, spent = Handled(), 0.0
+        for number, work in enumerate(works):
+            if number:
+                await tx.reset()
+            started = self.clock.monotonic()
+            try:
+                await self._call(tx, work, handled)
+            except HandlerRaisedError as raised:
+                raise StumbledError(work, raised.error, self.clock.monotonic() - started) from raised.error
+            seconds = self.clock.monotonic() - started
+            handled.seconds[work.receipt] = seconds
+            spent += seconds
+            if spent > HANDLER_TIME:
+                break
+        return handled
+
+    async def _call(self, tx: LedgerTransaction, work: Work, handled: Handled) -> None:
+        handler = work.handler
+        stage = Stage(
+            self.registry,
+            digest=work.receipt.digest,
+            handler=handler.name,
+            run=work.receipt.run,
+            context=_context(work),
+        )
+        user_tx = (
+            Transaction(tx.handle, stage)
+            if handler.is_async
+            else BlockingTransaction(tx.handle, stage, asyncio.get_running_loop())
+        )
+        result = await invoke(
+            handler.function,
+            work.event,
+            user_tx,
+            is_async=handler.is_async,
+            deadline=handler.deadline,
+            threads=self.threads,
+            hung=self.hung,
+        )
+        if result is not None:
+            handled.results.append((work.receipt, _encoded(result)))
+        handled.effects.extend(stage.staged.values())
+
+    async def _withdraw(self, tx: LedgerTransaction, ours: Sequence[Work], handled: Handled) -> None:
+        unreached = [work.receipt for work in ours if work.receipt not in handled.seconds]
+        if unreached:
+            await tx.withdraw(unreached)
+
+
+def _results(works: Sequence[Work], found: dict[ReceiptKey, Receipt | None], handled: Handled) -> dict[Work, Result]:
+    results: dict[Work, Result] = {}
+    for work in works:
+        receipt = found[work.receipt]
+        if receipt is not None:
+            done = receipt.outcome is Outcome.DONE
+            results[work] = Done(ran=False) if done else Buried(receipt.result or b"{}")
+        elif work.receipt in handled.seconds:
+            results[work] = Done(handled.seconds[work.receipt])
+    return results
+
+
+def _context(work: Work) -> bytes:
+    event = work.event
+    return msgspec.json.encode({"id": event.id, "source": event.source, "key": event.key, "type": event.type})
+
+
+def _encoded(result: Any) -> bytes:
+    try:
+        encoded = msgspec.json.encode(result)
+    except (TypeError, ValueError) as error:
+        raise HandlerRaisedError(UserError(f"the handler's return value must be JSON or None: {error}")) from error
+    if len(encoded) > RESULT_AT_MOST:
+        raise HandlerRaisedError(UserError(f"the handler's return value is over {RESULT_AT_MOST} bytes; return ids"))
+    return encoded

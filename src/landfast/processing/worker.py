@@ -1,0 +1,230 @@
+"""A worker: a few hands that claim, execute and settle, and the small loops that keep them honest."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from landfast import telemetry
+from landfast.domain.errors import StoreError
+from landfast.domain.ids import InboxId, Token, WorkerId, token
+from landfast.ports.clock import Chance, Clock
+from landfast.ports.inbox import Workbench
+from landfast.ports.ledger import EffectStore, Ledger
+from landfast.ports.wakeup import Wakeup
+from landfast.processing.conclude import Conclusion
+from landfast.processing.execute import Execution
+from landfast.processing.gate import Gate
+from landfast.processing.group import Grouping
+from landfast.processing.outages import Outages
+from landfast.processing.pace import Pace
+from landfast.processing.perform import Performance
+from landfast.processing.registry import Registry
+from landfast.processing.settle import Settler
+from landfast.processing.transact import Transactor
+
+POLL = 1.0
+"""Seconds between looks at the inbox when nobody nudges us: what a lost wakeup costs at most."""
+
+REQUEUE_AT_MOST = 10_000
+"""Unhandled events that a newly registered handler takes up by itself; older ones wait for an operator's replay."""
+
+EFFECTS_AT_ONCE = 16
+
+
+def kill_this_process() -> None:
+    """A function of the user's neither ends nor yields: nothing short of this frees what it holds."""
+    telemetry.error("handler_hung", pid=os.getpid())
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Worker:
+    def __init__(
+        self,
+        *,
+        registry: Registry,
+        bench: Workbench,
+        ledger: Ledger,
+        effects: EffectStore,
+        wakeup: Wakeup,
+        clock: Clock,
+        chance: Chance,
+        inbox: InboxId,
+        worker: WorkerId,
+        hands: int,
+        lease: float = 30.0,
+        hung: Callable[[], None] = kill_this_process,
+    ) -> None:
+        self._registry = registry
+        self._bench = bench
+        self._effects = effects
+        self._wakeup = wakeup
+        self._clock = clock
+        self._worker = worker
+        self._hands = hands
+        self._lease = lease
+        self._claims = 0
+        self._stopping = asyncio.Event()
+        self._ready = asyncio.Semaphore(0)
+        self._staged = asyncio.Event()
+        self._gate = Gate()
+        self._threads = ThreadPoolExecutor(hands + EFFECTS_AT_ONCE, thread_name_prefix="landfast-handler")
+        self.outages = Outages(clock)
+        self._settler = Settler(bench, clock)
+        transactor = Transactor(ledger, registry, clock, self._threads, hung)
+        self._execution = Execution(
+            inbox,
+            registry,
+            Grouping(transactor, ledger, self._stopping.is_set),
+            self.outages,
+            Conclusion(ledger, clock, chance),
+        )
+        self._performance = Performance(effects, registry, clock, chance, self._threads, hung)
+
+    async def run(self) -> None:
+        """Work until `stop`. What is in hand then is finished; nothing new is claimed."""
+        settling = asyncio.create_task(self._settler.run())
+        chores = [asyncio.create_task(chore()) for chore in (self._listen, self._renew)]
+        try:
+            await self._requeue()
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._hands):
+                    group.create_task(self._hand())
+                group.create_task(self._suspects())
+                group.create_task(self._perform())
+        finally:
+            for chore in chores:
+                chore.cancel()
+            await asyncio.gather(*chores, return_exceptions=True)
+            await self._settler.close()
+            await settling
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._staged.set()
+        for _ in range(self._hands):
+            self._ready.release()
+
+    async def drain(self) -> None:
+        """Process everything that is runnable now, effects too, then return: for tests and one-off runs."""
+        settling = asyncio.create_task(self._settler.run())
+        try:
+            await self._requeue()
+            pace = Pace()
+            while await self._take(pace) or await self._take_suspect() or await self._take_effects():
+                await self._settler.flush()
+        finally:
+            await self._settler.close()
+            await settling
+
+    async def _hand(self) -> None:
+        pace = Pace()
+        while not self._stopping.is_set():
+            if not self.outages.infrastructure.allows(self._clock.monotonic()):
+                await self._pause(max(0.05, self.outages.infrastructure.remaining(self._clock.monotonic())))
+                continue
+            try:
+                async with self._gate.shared():
+                    took = await self._take(pace)
+            except StoreError as error:
+                self.outages.trip(str(error))
+                continue
+            if not took:
+                self.outages.infrastructure.abandon_probe()
+                await self._ready.acquire()
+
+    async def _take(self, pace: Pace) -> bool:
+        """Claim, execute, settle; whether there was anything to do."""
+        limit = 1 if self.outages.infrastructure.is_open else pace.size
+        claims = await self._bench.claim(token=self._token(), lease=self._lease, limit=limit)
+        if not claims:
+            return False
+        if len(claims) == limit:
+            self._ready.release()  # there may be more than this hand can hold: wake the next
+        await self._settler.submit(await self._execution.execute(claims, pace))
+        self._staged.set()
+        return True
+
+    async def _suspects(self) -> None:
+        """Run events whose worker died, one at a time, with nothing else going on in this process."""
+        while not self._stopping.is_set():
+            try:
+                if not self.outages.infrastructure.is_open and await self._bench.has_suspects():
+                    async with self._gate.alone():
+                        while not self._stopping.is_set() and await self._take_suspect():
+                            await self._settler.flush()
+            except StoreError as error:
+                self.outages.trip(str(error))
+            await self._pause(POLL)
+
+    async def _take_suspect(self) -> bool:
+        claim = await self._bench.claim_suspect(token=self._token(), lease=self._lease)
+        if claim is None:
+            return False
+        await self._settler.submit(await self._execution.execute([claim], Pace()))
+        self._staged.set()
+        return True
+
+    async def _perform(self) -> None:
+        while not self._stopping.is_set():
+            self._staged.clear()
+            try:
+                async with self._gate.shared():
+                    if await self._take_effects():
+                        continue
+            except StoreError as error:
+                telemetry.warn("effects_not_claimed", why=error)
+            await self._pause(POLL, self._staged)
+
+    async def _take_effects(self) -> bool:
+        claimed = await self._effects.claim(token=self._token(), lease=self._lease, limit=EFFECTS_AT_ONCE)
+        if claimed:
+            await self._performance.perform(claimed)
+        return bool(claimed)
+
+    async def _listen(self) -> None:
+        """Wake one hand per hint, and one a second without any: a hand that finds much wakes the next."""
+        while True:
+            await self._wakeup.wait(POLL)
+            if self._ready.locked():
+                self._ready.release()
+
+    async def _renew(self) -> None:
+        while True:
+            await self._clock.sleep(self._lease / 3)
+            try:
+                await self._bench.renew(worker=self._worker, lease=self._lease)
+                await self._effects.renew(worker=self._worker, lease=self._lease)
+            except StoreError as error:
+                telemetry.warn("leases_not_renewed", why=error)
+
+    async def _requeue(self) -> None:
+        """A rolling deploy must not swallow a new type: what was unhandled is taken up by whoever now handles it."""
+        for handler in self._registry.handlers:
+            try:
+                count = await self._bench.requeue(source=handler.source, pattern=handler.pattern, limit=REQUEUE_AT_MOST)
+            except StoreError as error:
+                telemetry.warn("requeue_failed", handler=handler.name, why=error)
+                return
+            if count:
+                telemetry.info("requeued", handler=handler.name, count=count)
+
+    async def _pause(self, seconds: float, sooner: asyncio.Event | None = None) -> None:
+        """Wait, but no longer than until `stop`, or until the event is set."""
+        waits = [asyncio.ensure_future(self._stopping.wait()), asyncio.ensure_future(self._clock.sleep(seconds))]
+        if sooner is not None:
+            waits.append(asyncio.ensure_future(sooner.wait()))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
+
+    def _token(self) -> Token:
+        self._claims += 1
+        return token(self._worker, self._claims)

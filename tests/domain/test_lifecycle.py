@@ -1,0 +1,51 @@
+"""The one transition table, and what must be true of it."""
+
+from landfast.domain.lifecycle import (
+    RECEIPT_SIGNALS,
+    TOKEN_SIGNALS,
+    TRANSITIONS,
+    Signal,
+    State,
+    after,
+    from_states,
+)
+
+
+def test_every_state_but_the_first_is_reached_from_ready() -> None:
+    reached, frontier = {State.READY}, [State.READY]
+    while frontier:
+        state = frontier.pop()
+        for (begin, _), end in TRANSITIONS.items():
+            if begin is state and end not in reached:
+                reached.add(end)
+                frontier.append(end)
+    assert reached == set(State)
+
+
+def test_from_every_state_done_can_be_reached_so_nothing_is_stuck_for_ever() -> None:
+    can = {State.DONE}
+    while True:
+        more = {begin for (begin, _), end in TRANSITIONS.items() if end in can} - can
+        if not more:
+            break
+        can |= more
+    assert can == set(State)
+
+
+def test_only_the_holder_of_the_token_gives_an_event_back() -> None:
+    assert all(from_states(signal) == {State.CLAIMED} for signal in TOKEN_SIGNALS)
+
+
+def test_a_receipt_decides_whoever_holds_the_lease() -> None:
+    for signal in RECEIPT_SIGNALS:
+        assert {State.READY, State.CLAIMED, State.DELAYED} <= from_states(signal)
+
+
+def test_a_signal_that_the_table_does_not_list_is_refused() -> None:
+    assert after(State.DEAD, Signal.FINISH) is None
+    assert after(State.DONE, Signal.BURY) is None
+    assert after(State.CLAIMED, Signal.FINISH) is State.DONE
+
+
+def test_every_signal_is_heard_somewhere() -> None:
+    assert {signal for _, signal in TRANSITIONS} == set(Signal)

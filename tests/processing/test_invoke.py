@@ -1,0 +1,142 @@
+"""Calling the user's functions: whatever they do, the worker lives."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from landfast.domain.errors import DeadlineError
+from landfast.processing import invoke as module
+from landfast.processing.invoke import HandlerRaisedError, invoke
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as pool:
+        yield pool
+
+
+def never() -> None:
+    raise AssertionError("not hung")
+
+
+async def call(
+    function: Callable[..., Any],
+    threads: ThreadPoolExecutor,
+    *,
+    deadline: float = 5.0,
+    hung: Callable[[], None] = never,
+) -> Any:
+    return await invoke(
+        function,
+        1,
+        is_async=asyncio.iscoroutinefunction(function),
+        deadline=deadline,
+        threads=threads,
+        hung=hung,
+        more=2,
+    )
+
+
+async def test_both_colours_return_what_the_function_returns(threads: ThreadPoolExecutor) -> None:
+    async def on_loop(one: int, *, more: int) -> tuple[int, int, bool]:
+        return one, more, threading.current_thread() is threading.main_thread()
+
+    def in_thread(one: int, *, more: int) -> tuple[int, int, bool]:
+        return one, more, threading.current_thread() is threading.main_thread()
+
+    assert await call(on_loop, threads) == (1, 2, True)
+    assert await call(in_thread, threads) == (1, 2, False)
+
+
+@pytest.mark.parametrize(
+    "kind", [Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError, StopIteration, TimeoutError]
+)
+@pytest.mark.parametrize("colour", ["async", "sync"])
+async def test_whatever_it_raises_arrives_as_one_ordinary_error(
+    kind: type[BaseException], colour: str, threads: ThreadPoolExecutor
+) -> None:
+    async def on_loop(_: int, *, more: int) -> None:
+        raise kind
+
+    def in_thread(_: int, *, more: int) -> None:
+        raise kind
+
+    with pytest.raises(HandlerRaisedError) as caught:
+        await call(on_loop if colour == "async" else in_thread, threads)
+    expected = RuntimeError if kind is StopIteration and colour == "async" else kind
+    assert isinstance(caught.value.error, expected)
+
+
+async def test_a_slow_async_function_is_cancelled_at_its_deadline(threads: ThreadPoolExecutor) -> None:
+    async def slow(_: int, *, more: int) -> None:
+        await asyncio.Event().wait()
+
+    with pytest.raises(HandlerRaisedError) as caught:
+        await call(slow, threads, deadline=0.01)
+    assert isinstance(caught.value.error, DeadlineError)
+
+
+async def test_one_that_swallows_its_cancellation_and_returns_has_missed_its_deadline_all_the_same(
+    threads: ThreadPoolExecutor,
+) -> None:
+    async def stubborn(_: int, *, more: int) -> str:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "done anyway"
+        return "never"
+
+    with pytest.raises(HandlerRaisedError) as caught:
+        await call(stubborn, threads, deadline=0.01)
+    assert "ignored its cancellation" in str(caught.value.error)
+
+
+async def test_one_that_swallows_its_cancellation_and_runs_on_is_reported_as_hung(
+    threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "GRACE", 0.01)
+    is_hung = asyncio.Event()
+
+    async def stubborn(_: int, *, more: int) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await is_hung.wait()
+
+    with pytest.raises(HandlerRaisedError):
+        await call(stubborn, threads, deadline=0.01, hung=is_hung.set)
+    assert is_hung.is_set()
+
+
+async def test_a_thread_past_its_deadline_is_reported_as_hung_if_it_never_ends(
+    threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "GRACE", 0.01)
+    is_hung, let_go = asyncio.Event(), threading.Event()
+
+    def stuck(_: int, *, more: int) -> None:
+        let_go.wait(10)
+
+    with pytest.raises(HandlerRaisedError) as caught:
+        await call(stuck, threads, deadline=0.01, hung=is_hung.set)
+    assert isinstance(caught.value.error, DeadlineError)
+    await asyncio.wait_for(is_hung.wait(), 5)
+    let_go.set()
+
+
+async def test_stopping_the_worker_is_not_the_functions_fault(threads: ThreadPoolExecutor) -> None:
+    started = asyncio.Event()
+
+    async def waiting(_: int, *, more: int) -> None:
+        started.set()
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(call(waiting, threads))
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

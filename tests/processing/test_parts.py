@@ -1,0 +1,158 @@
+"""Breaker, budget, pace and gate: the small machines of a worker."""
+
+import asyncio
+
+import pytest
+
+from landfast.domain.backoff import Backoff
+from landfast.domain.errors import ConfigError
+from landfast.domain.ids import HandlerName
+from landfast.processing.breaker import Breaker
+from landfast.processing.budget import RetryBudget
+from landfast.processing.gate import Gate
+from landfast.processing.pace import GROUP_AT_MOST, Pace
+from landfast.processing.registry import EffectHandler, Handler, Registry
+
+
+def test_a_breaker_opens_probes_once_and_closes() -> None:
+    breaker = Breaker(shortest=1, longest=4)
+    assert breaker.allows(0) and breaker.remaining(0) == 0
+    assert breaker.trip(0, "away") and breaker.is_open
+    assert not breaker.allows(0.5) and breaker.remaining(0.5) == 0.5
+    assert breaker.allows(1) and not breaker.allows(1)  # one probe at a time
+    assert not breaker.trip(1, "still away")
+    assert not breaker.allows(2.5) and breaker.allows(3)  # twice as long
+    breaker.abandon_probe()
+    assert breaker.allows(3)
+    assert breaker.reset() and not breaker.reset() and breaker.allows(3)
+
+
+def test_one_outage_seen_by_many_hands_opens_the_breaker_once() -> None:
+    breaker = Breaker(shortest=1)
+    breaker.trip(0, "away")
+    assert not breaker.trip(0.1, "away") and breaker.remaining(0.1) == pytest.approx(0.9)
+
+
+def test_a_breaker_waits_no_longer_than_its_cap() -> None:
+    breaker, now = Breaker(shortest=1, longest=4), 0.0
+    for _ in range(8):
+        breaker.trip(now, "away")
+        assert breaker.remaining(now) <= 4
+        now += 4
+        assert breaker.allows(now)
+
+
+@pytest.mark.req("R23")
+def test_retries_beyond_the_burst_are_spread_out() -> None:
+    budget = RetryBudget(rate=10, burst=5)
+    delays = [budget.delay(0.0, now=100.0) for _ in range(25)]
+    assert delays[:5] == [0.0] * 5
+    assert delays[-1] == pytest.approx(2.0)
+    assert budget.delay(9.0, now=100.0) == 9.0
+    assert budget.delay(0.0, now=200.0) == 0.0
+
+
+def test_the_pace_grows_with_a_quick_backlog_and_shrinks_when_slow_or_stumbling() -> None:
+    pace = Pace()
+    for _ in range(12):
+        pace.went(count=pace.size, seconds=0.001)
+    assert pace.size == GROUP_AT_MOST
+    pace.went(count=3, seconds=0.001)
+    assert pace.size == GROUP_AT_MOST
+    pace.went(count=GROUP_AT_MOST, seconds=0.2)
+    pace.stumbled()
+    assert pace.size == GROUP_AT_MOST // 4
+
+
+async def test_the_gate_lets_many_in_or_one_alone() -> None:
+    gate, log = Gate(), []
+    inside, leave = asyncio.Event(), asyncio.Event()
+
+    async def hand() -> None:
+        async with gate.shared():
+            inside.set()
+            await leave.wait()
+            log.append("hand")
+
+    async def suspect() -> None:
+        async with gate.alone():
+            log.append("suspect")
+
+    async def late_hand() -> None:
+        async with gate.shared():
+            log.append("late hand")
+
+    first = asyncio.create_task(hand())
+    await inside.wait()
+    alone = asyncio.create_task(suspect())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    late = asyncio.create_task(late_hand())
+    await asyncio.sleep(0)
+    leave.set()
+    await asyncio.gather(first, alone, late)
+    assert log == ["hand", "suspect", "late hand"]
+
+
+async def test_a_cancelled_wait_for_being_alone_lets_the_others_in_again() -> None:
+    gate, leave = Gate(), asyncio.Event()
+
+    async def hand() -> None:
+        async with gate.shared():
+            await leave.wait()
+
+    async def suspect() -> None:
+        async with gate.alone():
+            raise AssertionError("never alone")
+
+    first = asyncio.create_task(hand())
+    alone = asyncio.create_task(suspect())
+    await asyncio.sleep(0.01)
+    alone.cancel()
+    await asyncio.gather(alone, return_exceptions=True)
+    async with gate.shared():
+        leave.set()
+    await first
+
+
+def handler(**options: object) -> Handler:
+    given = {
+        "name": HandlerName("h"), "source": "s", "pattern": "*", "function": print, "attempts": 3,
+        "backoff": Backoff(), "deadline": 1.0, "isolation": None, "group": True,
+    }  # fmt: skip
+    return Handler(**(given | options))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"attempts": 0}, "attempts is 0"),
+        ({"deadline": 0}, "deadline is 0"),
+        ({"deadline": 7200.0}, "at most 3600"),
+        ({"isolation": "chaos"}, "isolation is one of"),
+        ({"backoff": Backoff(first=0)}, "first > 0"),
+    ],
+)
+def test_a_handler_with_a_wrong_option_is_refused(options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        Registry().add_handler(handler(**options))
+
+
+def test_two_handlers_or_effects_of_one_name_are_refused() -> None:
+    registry = Registry()
+    registry.add_handler(handler())
+    with pytest.raises(ConfigError, match="name is taken"):
+        registry.add_handler(handler(pattern="x"))
+    effect = EffectHandler(name="e", function=print, attempts=1, backoff=Backoff(), deadline=1.0)
+    registry.add_effect(effect)
+    with pytest.raises(ConfigError, match="name is taken"):
+        registry.add_effect(effect)
+
+
+def test_several_handlers_may_take_one_event_in_the_order_of_their_registration() -> None:
+    registry = Registry()
+    for name, source, pattern in (("a", "s", "x.*"), ("b", "s", "x.y"), ("c", "other", "*"), ("d", "s", "z")):
+        registry.add_handler(handler(name=HandlerName(name), source=source, pattern=pattern))
+    assert [found.name for found in registry.handlers_for("s", "x.y")] == ["a", "b"]
+    assert registry.handlers_for("s", "x.y") is registry.handlers_for("s", "x.y")
+    assert registry.handlers_for("nobody", "x.y") == ()

@@ -1,0 +1,105 @@
+"""Rules of taste that a machine can check. Few, fast, and each with its reason."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+
+LINES_AT_MOST = 400
+"""A file past this has two nouns in it."""
+
+FUNCTION_AT_MOST = 60
+"""Lines: what fits on a screen."""
+
+PURE = ("domain", "ports", "providers")
+IMPURE = {"time", "random", "socket", "logging", "os", "asyncio", "secrets", "threading"}
+
+
+def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def test_no_file_is_longer_than_a_reader_can_hold() -> None:
+    long = {str(file.relative_to(ROOT)): len(file.read_text().splitlines()) for file in SOURCES}
+    assert not {name: lines for name, lines in long.items() if lines > LINES_AT_MOST}
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    long = [
+        f"{file.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for file in SOURCES
+        for node in functions(file)
+        if (node.end_lineno or 0) - node.lineno >= FUNCTION_AT_MOST
+    ]
+    assert not long
+
+
+def test_the_core_imports_no_clock_chance_socket_file_or_log() -> None:
+    found = []
+    for part in PURE:
+        for file in (ROOT / "src" / "landfast" / part).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                found += [f"{file.relative_to(ROOT)}: {name}" for name in names if name.split(".")[0] in IMPURE]
+    assert not found
+
+
+def test_states_are_compared_by_the_table_and_the_drivers_only() -> None:
+    """Nothing else decides which state follows which."""
+    allowed = {"domain/lifecycle.py", "domain/filter.py"}
+    found = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in SOURCES
+        if not any(str(file).endswith(name) for name in allowed)
+        and not {"inboxes", "testing", "cli", "recovery", "ledgers"} & set(file.parts)
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if re.search(r"(?<!Effect)State\.[A-Z]+\b", line)
+    ]
+    assert not found
+
+
+def test_nothing_is_left_unfinished_in_the_sources() -> None:
+    words = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
+    assert not [str(file) for file in SOURCES if words.search(file.read_text())]
+
+
+def test_no_name_says_nothing() -> None:
+    """STYLE.md, Words: these names hide what a thing is."""
+    empty = re.compile(r"^class \w*(Manager|Helper|Util|Base|Processor)\b", re.MULTILINE)
+    assert not [str(file) for file in SOURCES if empty.search(file.read_text())]
+    assert not [str(file) for file in SOURCES if file.stem in ("utils", "util", "helpers", "common", "base", "manager")]
+
+
+def test_every_error_is_drawn_in_the_tree_at_the_top_of_its_module() -> None:
+    text = (ROOT / "src/landfast/domain/errors.py").read_text()
+    tree, code = text.split('"""', 2)[1:]
+    for name, parent in re.findall(r"^class (\w+)\((\w+)\)", code, re.MULTILINE):
+        if parent != "Exception":
+            assert re.search(rf"── {name}\b", tree), f"{name} is not in the tree"
+
+
+def test_each_sql_file_holds_one_statement() -> None:
+    for file in (ROOT / "src").rglob("sql/*.sql"):
+        code = re.sub(r"--[^\n]*|'(?:[^']|'')*'", "", file.read_text()).strip().rstrip(";")
+        assert ";" not in code, f"{file.relative_to(ROOT)} holds more than one statement"
+
+
+@pytest.mark.parametrize("pattern", [r"\btime\.sleep\(", r"asyncio\.sleep\((?!0\b|0\.0\d)", r"mock\."])
+def test_tests_do_not_sleep_or_mock(pattern: str) -> None:
+    found = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in TESTS
+        if file.name != "test_tidy.py"
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if re.search(pattern, line)
+    ]
+    assert not found
