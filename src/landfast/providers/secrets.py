@@ -1,0 +1,53 @@
+"""Secrets by reference: `env:NAME`, `file:PATH`, or the secret itself. None of these sentences ever holds a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from landfast.domain.errors import ConfigError
+from landfast.ports.provider import Secret
+from landfast.providers.profile import Profile
+
+
+def load_secret(
+    reference: str,
+    *,
+    provider: Profile,
+    name: str,
+    environ: Mapping[str, str],
+    read_file: Callable[[str], bytes],
+) -> Secret:
+    """The key that the reference stands for, under a name that may be logged; ConfigError says what is wrong."""
+    kind, colon, place = reference.partition(":")
+    if colon and kind == "env":
+        text, origin = _from_environment(place, name=name, environ=environ), f"{name} ({reference})"
+    elif colon and kind == "file":
+        text, origin = _from_file(place, name=name, read_file=read_file), f"{name} ({reference})"
+    else:
+        text, origin = reference, name
+    try:
+        return Secret(name=name, key=provider.decode_secret(text))
+    except ConfigError as error:
+        raise ConfigError(f"{origin}: {error}") from None
+
+
+def _from_environment(variable: str, *, name: str, environ: Mapping[str, str]) -> str:
+    if not variable:
+        raise ConfigError(f"{name}: env: names no variable; write env:NAME")
+    if variable not in environ:
+        raise ConfigError(f"{name}: the environment variable {variable} is not set; set it to the sender's secret")
+    return environ[variable]
+
+
+def _from_file(path: str, *, name: str, read_file: Callable[[str], bytes]) -> str:
+    if not path:
+        raise ConfigError(f"{name}: file: names no file; write file:PATH")
+    try:
+        content = read_file(path)
+    except OSError as error:
+        raise ConfigError(f"{name}: the file {path} cannot be read: {error.strerror or error}") from None
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise ConfigError(f"{name}: the file {path} is not UTF-8; it must hold the secret as text") from None
+    return text.removesuffix("\n").removesuffix("\r")  # editors add one; a second would be the secret's own

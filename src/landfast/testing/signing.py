@@ -1,0 +1,5 @@
+"""Signed webhooks for tests: what each provider would send, without the provider."""
+
+from landfast.providers.signing import sample, sign
+
+__all__ = ["sample", "sign"]
