@@ -1,0 +1,129 @@
+"""The operators' side: identity, show, replay, recover, census. Listings are in `find`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import apsw
+
+from landfast.domain.census import Census, SourceTally
+from landfast.domain.ids import EventId, InboxId
+from landfast.domain.lifecycle import Signal, State
+from landfast.domain.summary import EventRecord
+from landfast.inboxes.sqlite import history, rows
+from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.inboxes.sqlite.statements import ask
+from landfast.ports.clock import Clock
+
+SILENCE = 10.0
+"""Seconds without a report after which a boot is no longer taken for running: it reports every second."""
+CENSUS_CHUNK = 5_000
+"""Events counted in one read transaction: about 50 ms."""
+
+
+_WAYS_BACK = {Signal.REPLAY: ("replay", "replay_done"), Signal.RECOVER: ("recover",)}
+
+
+class Operating:
+    _file: SqliteFile
+    _clock: Clock
+
+    async def identity(self) -> InboxId:
+        return InboxId(await self._file.run(partial(self._meta, "identity")))
+
+    async def bound_ledger(self) -> str | None:
+        name: str | None = await self._file.run(partial(self._meta, "bound_ledger"))
+        return name
+
+    async def bind_ledger(self, ledger: str) -> str:
+        return await self._file.run(partial(self._bind, ledger))
+
+    async def show(self, event: EventId) -> EventRecord | None:
+        return await self._file.run(partial(self._show, event))
+
+    async def replay(self, events: Sequence[EventId], *, forced: bool, who: str) -> int:
+        return await self._file.run(partial(self._replay, events, forced, who))
+
+    async def recover(self, events: Sequence[EventId], *, who: str) -> int:
+        return await self._file.run(partial(self._recover, events, who))
+
+    async def census(self) -> Census:
+        """Every event is looked up once, in chunks: the sum over the states is true for each chunk at its time, and
+        what arrives meanwhile is counted in both or in neither."""
+        states: Counter[State] = Counter()
+        events, last = 0, b""
+        while counted := await self._file.run(partial(self._count_chunk, last)):
+            events += len(counted)
+            states.update(State(state) for _, state in counted if state is not None)
+            last = counted[-1][0]
+        return await self._file.run(partial(self._conclude, events, states))
+
+    def _meta(self, statement: str) -> Any:
+        with self._file.reading() as connection:
+            return ask(connection, statement)[0][0]
+
+    def _bind(self, ledger: str) -> str:
+        """Crash before: bound to none, and the next start binds. After: bound for good."""
+        with self._file.writing(durable=True) as connection:
+            ask(connection, "bind_ledger", {"ledger": ledger})
+            bound: str = ask(connection, "bound_ledger")[0][0]
+            return bound
+
+    def _show(self, event: EventId) -> EventRecord | None:
+        with self._file.reading() as connection:
+            for seq, headers, body in ask(connection, "show", (event,)):
+                summary = rows.summary(ask(connection, "find_summaries", (seq,))[0])
+                lines = ask(connection, "history", (rows.micros(summary.received_at), event))
+                return EventRecord(summary, headers, body, tuple(rows.line(line) for line in lines))
+        return None
+
+    def _replay(self, events: Sequence[EventId], forced: bool, who: str) -> int:  # noqa: FBT001 - through partial
+        """Crash before the COMMIT: none of them; the operator asks again. After: run + 1 is ready, and asking again
+        changes nothing, because what is ready is not replayed."""
+        at = rows.micros(self._clock.now())
+        back = partial(_make_ready, signal=Signal.REPLAY, at=at, who=who, forced=forced)
+        with self._file.writing(durable=True) as connection:
+            return sum(back(connection, event) for event in events)
+
+    def _recover(self, events: Sequence[EventId], who: str) -> int:
+        """Crash before the COMMIT: none of them; the operator asks again."""
+        back = partial(_make_ready, signal=Signal.RECOVER, at=rows.micros(self._clock.now()), who=who)
+        with self._file.writing(durable=True) as connection:
+            return sum(back(connection, event) for event in events)
+
+    def _count_chunk(self, after: bytes) -> list[tuple[bytes, str | None]]:
+        with self._file.reading() as connection:
+            return ask(connection, "census_states", {"after": after, "chunk": CENSUS_CHUNK})
+
+    def _conclude(self, events: int, states: Counter[State]) -> Census:
+        silent_since = rows.micros(self._clock.now()) - rows.micros_in(SILENCE)
+        with self._file.reading() as connection:
+            tallies = ask(connection, "census_tallies")
+            ((running, unclean),) = ask(connection, "census_boots", {"silent_since": silent_since})
+            ((oldest,),) = ask(connection, "census_oldest")
+            ((inbox,),) = ask(connection, "identity")
+        return Census(
+            inbox=InboxId(inbox),
+            events=events,
+            states=states,
+            tallies={source: SourceTally(*totals) for source, *totals in tallies},
+            running_boots=running,
+            unclean_boots=unclean,
+            oldest_ready=rows.moment_or_none(oldest),
+        )
+
+
+def _make_ready(
+    connection: apsw.Connection, event: EventId, *, signal: Signal, at: int, who: str, forced: bool = False
+) -> bool:
+    """Back to work, from the shelf or from what is done; whether it was there."""
+    for statement in _WAYS_BACK[signal]:
+        for received_at, run in ask(connection, statement, {"event_id": event, "forced": forced}):
+            ask(connection, "unshelve", (event,))
+            reason = "forced" if forced else ""
+            history.add(connection, event, received_at, at=at, run=run, signal=signal, reason=reason, who=who)
+            return True
+    return False

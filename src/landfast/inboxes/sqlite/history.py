@@ -1,0 +1,32 @@
+"""Append-only: one line for each transition that somebody decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+from landfast.domain.ids import EventId
+from landfast.domain.lifecycle import TRANSITIONS, Signal
+from landfast.domain.outcome import Attempt
+from landfast.inboxes.sqlite import rows
+from landfast.inboxes.sqlite.statements import ask
+
+_LEADS_TO = {signal: state for (_, signal), state in TRANSITIONS.items()}
+"""Each signal leads to one state, wherever it is legal."""
+
+
+def add(
+    connection: apsw.Connection,
+    event: EventId,
+    received_at: int,
+    *,
+    at: int,
+    run: int,
+    signal: Signal,
+    attempts: Sequence[Attempt] = (),
+    reason: str = "",
+    who: str = "",
+) -> None:
+    told = (rows.attempts_text(attempts), rows.text(reason), rows.text(who))
+    ask(connection, "history_add", (received_at, event, at, run, signal, _LEADS_TO[signal], *told))

@@ -1,0 +1,23 @@
+"""The driver, put together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from landfast.inboxes.sqlite.archive import Operating
+from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.inboxes.sqlite.find import Finding
+from landfast.inboxes.sqlite.migrate import Migrating
+from landfast.inboxes.sqlite.record import Recording
+from landfast.inboxes.sqlite.settle import Settling
+from landfast.inboxes.sqlite.work import Working
+from landfast.ports.clock import Chance, Clock
+
+
+class SqliteInbox(Recording, Working, Settling, Operating, Finding, Migrating):
+    """Recorder, Workbench, Archive and Store in one SQLite file, one instance per process. Each mixin is one side."""
+
+    def __init__(self, path: str | Path, *, clock: Clock, chance: Chance) -> None:
+        self._file = SqliteFile(path)
+        self._clock = clock
+        self._chance = chance

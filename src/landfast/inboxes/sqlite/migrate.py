@@ -1,0 +1,103 @@
+"""The Store's side: open, close, migrate, and what is wrong with the schema."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+import apsw
+
+from landfast import sqlfiles
+from landfast.domain.errors import ConfigError
+from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.inboxes.sqlite.statements import PACKAGE, ask
+from landfast.ports.clock import Chance
+
+_UNIQUE = {"identity": "event_id", "work": "event_id", "shelf": "event_id"}
+"""Without these, a duplicate could enter, or an event be in two places."""
+
+
+class Migrating:
+    _file: SqliteFile
+    _chance: Chance
+
+    async def open(self) -> None:
+        await self._file.open()
+        try:
+            await self._file.run(self._refuse_newer)
+        except BaseException:
+            await self._file.close()
+            raise
+
+    async def close(self) -> None:
+        await self._file.close()
+
+    async def migrate(self) -> Sequence[str]:
+        return await self._file.run(self._migrate)
+
+    async def problems(self) -> Sequence[str]:
+        return await self._file.run(self._problems)
+
+    def _refuse_newer(self) -> None:
+        known = len(sqlfiles.migrations(PACKAGE))
+        with self._file.reading() as connection:
+            version = _version(connection)
+        if version > known:
+            raise ConfigError(
+                f"store: the inbox has schema {version} and this Landfast knows {known}; upgrade Landfast or set "
+                "LANDFAST_STORE to another path"
+            )
+
+    def _migrate(self) -> list[str]:
+        """One transaction under the write lock: a migration that fails, or a crash, leaves the schema as it was."""
+        applied = []
+        with self._file.writing(durable=True) as connection:
+            for migration in sqlfiles.migrations(PACKAGE)[_version(connection) :]:
+                name = f"{migration.number:04}_{migration.name}"
+                try:
+                    connection.execute(migration.sql)
+                except (apsw.SQLError, apsw.ConstraintError) as error:
+                    raise ConfigError(f"store: the migration {name} failed and nothing was changed: {error}") from error
+                connection.pragma("user_version", migration.number)
+                applied.append(name)
+            if applied:
+                drawn = {"inbox": self._chance.bytes(16), "fingerprint": _fingerprint(connection)}
+                ask(connection, "migrate_meta", drawn)
+        return applied
+
+    def _problems(self) -> list[str]:
+        with self._file.reading() as connection:
+            behind = len(sqlfiles.migrations(PACKAGE)) - _version(connection)
+            if behind > 0:
+                return [f"the inbox's schema is {behind} migration(s) behind: run landfast migrate"]
+            found = list(_schema_problems(connection))
+        return [*found, *_durability_problems(self._file.connection(durable=True))]
+
+
+def _version(connection: apsw.Connection) -> int:
+    return int(connection.pragma("user_version"))
+
+
+def _fingerprint(connection: apsw.Connection) -> str:
+    schema = ask(connection, "problems_schema")
+    return hashlib.sha256(repr(schema).encode()).hexdigest()
+
+
+def _schema_problems(connection: apsw.Connection) -> Iterator[str]:
+    for table, column in _UNIQUE.items():
+        if (column,) not in ask(connection, "problems_unique", {"table": table}):
+            yield f"the inbox's table {table} has lost the unique constraint on {column}: restore it before going on"
+    try:
+        made = ask(connection, "problems_fingerprint")
+    except apsw.SQLError as error:
+        yield f"the inbox's schema is broken: {error}"
+        return
+    if made != [(_fingerprint(connection),)]:
+        yield "the inbox's schema is not the one that Landfast made: undo what was changed by hand"
+
+
+def _durability_problems(connection: apsw.Connection) -> Iterator[str]:
+    if connection.pragma("synchronous") != 2:
+        yield "the inbox's synchronous setting is not FULL: an acknowledged event could be lost"
+    if connection.pragma("journal_mode") != "wal":
+        yield "the inbox's journal mode is not WAL: run landfast migrate on a local disk"

@@ -1,0 +1,64 @@
+"""The intake's side: record and tally."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import apsw
+
+from landfast.domain.census import TallyReport
+from landfast.domain.delivery import Delivery, Recorded
+from landfast.domain.errors import RowRefusedError
+from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.inboxes.sqlite.rows import micros, micros_or_none
+from landfast.inboxes.sqlite.statements import SQL, ask
+from landfast.ports.clock import Clock
+
+
+class Recording:
+    _file: SqliteFile
+    _clock: Clock
+
+    async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+        return await self._file.run(partial(self._record, deliveries))
+
+    async def tally(self, report: TallyReport) -> None:
+        await self._file.run(partial(self._tally, report, micros(self._clock.now())))
+
+    def _record(self, deliveries: Sequence[Delivery]) -> list[Recorded]:
+        """Crash before the COMMIT: nothing is stored and nobody was answered. After it: all of them are, for good."""
+        try:
+            with self._file.writing(durable=True) as connection:
+                return _insert(connection, deliveries)
+        except (apsw.ConstraintError, apsw.TooBigError, UnicodeEncodeError) as error:
+            raise RowRefusedError(f"the inbox refuses a row: {error}") from error
+
+    def _tally(self, report: TallyReport, now: int) -> None:
+        """Crash before: up to a second of counts is missing, and the boot is marked unclean."""
+        totals = [
+            (report.boot, source, tally.received, tally.stored, tally.duplicate, tally.rejected)
+            for source, tally in report.sources.items()
+        ]
+        # Not worth an fsync each second: what a power loss takes, the missing last report of the boot admits.
+        with self._file.writing(durable=report.ended) as connection:
+            ask(connection, "tally_boot", (report.boot, now, int(report.ended)))
+            connection.executemany(SQL["tally_source"], totals)
+            connection.executemany(SQL["tally_redelivery"], report.redelivered.items())
+
+
+def _insert(connection: apsw.Connection, deliveries: Sequence[Delivery]) -> list[Recorded]:
+    cursor = connection.cursor()
+    ((seq,),) = ask(connection, "record_next")
+    recorded = []
+    for what in deliveries:
+        received_at = micros(what.received_at)
+        is_new = bool(cursor.execute(SQL["record_identity"], (what.event_id, received_at, seq)).fetchall())
+        recorded.append(Recorded(what.event_id, is_new))
+        if is_new:
+            occurred_at = micros_or_none(what.occurred_at)
+            identity = (what.source, what.key, what.type, what.entity, occurred_at)
+            cursor.execute(SQL["record_body"], (seq, what.event_id, received_at, *identity, what.headers, what.body))
+            cursor.execute(SQL["record_work"], (seq, what.event_id, received_at, what.source, what.entity))
+            seq += 1
+    return recorded

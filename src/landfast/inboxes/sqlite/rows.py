@@ -1,0 +1,131 @@
+"""Rows to values and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from landfast.domain.ids import HandlerName
+from landfast.domain.lifecycle import Signal, State
+from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Tries
+from landfast.domain.summary import EventSummary, HistoryLine
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_LONGEST = 100 * 365 * 86_400.0  # a century: `RetryLater(after=inf)` must not overflow an integer
+
+_encode = msgspec.json.Encoder().encode
+_tries = msgspec.json.Decoder(dict[HandlerName, Tries]).decode
+_attempts = msgspec.json.Decoder(tuple[Attempt, ...]).decode
+
+
+def micros(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def micros_or_none(moment: datetime | None) -> int | None:
+    return None if moment is None else micros(moment)
+
+
+def micros_in(seconds: float) -> int:
+    return int(min(seconds, _LONGEST) * 1_000_000)
+
+
+def moment(value: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def moment_or_none(value: int | None) -> datetime | None:
+    return None if value is None else moment(value)
+
+
+def claim(row: Sequence[Any]) -> Claim:
+    """A row of `claimed.sql`."""
+    event_id, run, token, forced, suspect, crashes, tries, source, key, type_, entity, occurred_at, received_at = row[
+        :13
+    ]
+    return Claim(
+        event_id=event_id,
+        run=run,
+        token=token,
+        forced=bool(forced),
+        suspect=bool(suspect),
+        crashes=crashes,
+        tries=NO_TRIES if tries == "{}" else _tries(tries),
+        source=source,
+        key=key,
+        type=type_,
+        entity=entity,
+        occurred_at=moment_or_none(occurred_at),
+        received_at=moment(received_at),
+        headers=row[13],
+        body=row[14],
+    )
+
+
+def summary(row: Sequence[Any]) -> EventSummary:
+    """A row of `find_summaries.sql`."""
+    event_id, source, key, type_, entity, occurred_at, received_at, state, run, *told, due_at, redelivered = row
+    reason, error, message, handler = told
+    return EventSummary(
+        event_id=event_id,
+        source=source,
+        key=key,
+        type=type_,
+        entity=entity,
+        occurred_at=moment_or_none(occurred_at),
+        received_at=moment(received_at),
+        state=State(state),
+        run=run,
+        reason=reason,
+        error=error,
+        message=message,
+        handler=handler,
+        due_at=moment_or_none(due_at),
+        redelivered=redelivered,
+    )
+
+
+def line(row: Sequence[Any]) -> HistoryLine:
+    """A row of `history.sql`."""
+    at, run, signal, state, attempts, reason, who = row
+    return HistoryLine(
+        at=moment(at),
+        run=run,
+        signal=Signal(signal),
+        state=State(state),
+        attempts=_attempts(attempts),
+        reason=reason,
+        who=who,
+    )
+
+
+def tries_text(tries: Mapping[HandlerName, Tries]) -> str | None:
+    """None where there are none to tell: those that are stored stay."""
+    return _encode(dict(tries)).decode() if tries else None
+
+
+def attempts_text(attempts: Sequence[Attempt]) -> str:
+    try:
+        return _encode(attempts).decode()
+    except UnicodeEncodeError:
+        return _encode([_printable(attempt) for attempt in attempts]).decode()
+
+
+def text(value: str) -> str:
+    """What a user's error says may hold half a surrogate pair, and settling must not fail for it."""
+    return value.encode("utf-8", "replace").decode()
+
+
+def _printable(attempt: Attempt) -> Attempt:
+    return replace(
+        attempt,
+        handler=text(attempt.handler),
+        error=text(attempt.error),
+        message=text(attempt.message),
+        trace=text(attempt.trace),
+    )

@@ -1,0 +1,1 @@
+UPDATE meta SET ledger = :ledger WHERE ledger IS NULL

@@ -1,0 +1,3 @@
+SELECT count(*) FILTER (WHERE seen_at >= :silent_since), count(*) FILTER (WHERE seen_at < :silent_since)
+FROM boot
+WHERE NOT ended

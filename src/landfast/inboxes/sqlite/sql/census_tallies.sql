@@ -1,0 +1,1 @@
+SELECT source, sum(received), sum(stored), sum(duplicate), sum(rejected) FROM tally GROUP BY source

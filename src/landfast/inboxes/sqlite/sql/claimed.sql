@@ -1,0 +1,7 @@
+-- What a claim has just leased, with everything that processing needs.
+SELECT w.event_id, w.run, w.token, w.forced, w.suspect, w.crashes, w.tries,
+       b.source, b.key, b.type, b.entity, b.occurred_at, b.received_at, b.headers, b.body
+FROM work w
+JOIN body b ON b.seq = w.body_seq
+WHERE w.seq BETWEEN :first AND :last AND w.token = :token
+ORDER BY w.seq

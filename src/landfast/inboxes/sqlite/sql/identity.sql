@@ -1,0 +1,1 @@
+SELECT inbox FROM meta

@@ -1,0 +1,4 @@
+SELECT type, name, sql FROM sqlite_schema
+WHERE tbl_name IN ('meta', 'identity', 'body', 'work', 'shelf', 'history', 'boot', 'tally', 'redelivery', 'summary')
+  AND sql IS NOT NULL
+ORDER BY type, name

@@ -1,0 +1,101 @@
+"""The workers' side: claim, renew, abandon, requeue. Settling is in `settle`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import apsw
+
+from landfast.domain import patterns
+from landfast.domain.ids import EventId, Token, WorkerId
+from landfast.domain.lifecycle import Signal
+from landfast.domain.outcome import Claim
+from landfast.inboxes.sqlite import history, rows
+from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.inboxes.sqlite.statements import SQL, ask
+from landfast.ports.clock import Clock
+
+WOKEN_AT_ONCE = 1_000
+"""Delayed events that one claim wakes at most: an hour's retries may all be due together, and a record must not wait
+for them."""
+
+
+class Working:
+    _file: SqliteFile
+    _clock: Clock
+
+    async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[Claim]:
+        return await self._file.run(partial(self._claim, {**self._lease(token, lease), "limit": limit}))
+
+    async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:
+        return await self._file.run(partial(self._claim_suspect, self._lease(token, lease)))
+
+    async def has_suspects(self) -> bool:
+        return await self._file.run(partial(self._has_suspects, {"now": rows.micros(self._clock.now())}))
+
+    async def renew(self, *, worker: WorkerId, lease: float) -> None:
+        await self._file.run(partial(self._renew, {**self._lease(None, lease), "worker": worker}))
+
+    async def abandon(self, *, worker: WorkerId) -> int:
+        return await self._file.run(partial(self._abandon, {"worker": worker, "now": rows.micros(self._clock.now())}))
+
+    async def requeue(self, *, source: str, pattern: str, limit: int) -> int:
+        return await self._file.run(partial(self._requeue, source, pattern, limit))
+
+    def _lease(self, token: Token | None, lease: float) -> dict[str, Any]:
+        now = rows.micros(self._clock.now())
+        return {"token": token, "now": now, "until": now + rows.micros_in(lease)}
+
+    def _claim(self, asked: dict[str, Any]) -> list[Claim]:
+        """Crash after the COMMIT: the lease expires, and the events are looked at one by one."""
+        with self._file.writing(durable=False) as connection:
+            woken = ask(connection, "wake", {**asked, "limit": WOKEN_AT_ONCE})
+            connection.executemany(SQL["unshelve"], woken)
+            return _read(connection, asked, ask(connection, "claim", asked))
+
+    def _claim_suspect(self, asked: dict[str, Any]) -> Claim | None:
+        """Crash after the COMMIT: the lease expires, and the crash is counted."""
+        with self._file.writing(durable=False) as connection:
+            found = _read(connection, asked, ask(connection, "claim_suspect", asked))
+            return found[0] if found else None
+
+    def _has_suspects(self, asked: dict[str, Any]) -> bool:
+        with self._file.reading() as connection:
+            return bool(ask(connection, "has_suspects", asked)[0][0])
+
+    def _renew(self, asked: dict[str, Any]) -> None:
+        with self._file.writing(durable=False) as connection:
+            ask(connection, "renew", asked)
+
+    def _abandon(self, asked: dict[str, Any]) -> int:
+        with self._file.writing(durable=False) as connection:
+            return len(ask(connection, "abandon", asked))
+
+    def _requeue(self, source: str, pattern: str, limit: int) -> int:
+        # Found before the write lock is taken, because there may be many; the move repeats the guard.
+        with self._file.reading() as connection:
+            unhandled = ask(connection, "requeue_candidates", {"source": source})
+            matching = (event for event, type_ in unhandled if patterns.matches(pattern, type_))
+            found: list[EventId] = list(islice(matching, limit))
+        now = rows.micros(self._clock.now())
+        with self._file.writing(durable=False) as connection:
+            return sum(_requeue_one(connection, event, now) for event in found)
+
+
+def _read(connection: apsw.Connection, asked: dict[str, Any], leased: Sequence[tuple[int]]) -> list[Claim]:
+    if not leased:
+        return []
+    places = [seq for (seq,) in leased]
+    window = {"first": min(places), "last": max(places), "token": asked["token"]}
+    return [rows.claim(row) for row in connection.execute(SQL["claimed"], window)]
+
+
+def _requeue_one(connection: apsw.Connection, event: EventId, now: int) -> bool:
+    moved = ask(connection, "requeue", {"event_id": event})
+    for received_at, run in moved:
+        ask(connection, "unshelve", (event,))
+        history.add(connection, event, received_at, at=now, run=run, signal=Signal.REQUEUE)
+    return bool(moved)

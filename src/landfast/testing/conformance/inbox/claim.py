@@ -1,0 +1,117 @@
+"""Workbench: claim, renew, abandon."""
+
+from __future__ import annotations
+
+import asyncio
+
+from landfast.domain.ids import WorkerId
+from landfast.domain.lifecycle import Signal, State
+from landfast.testing.conformance.inbox.bench import Bench, claim, claim_one, look, state_of
+from landfast.testing.factory import DELAY, LEASE, WORKER, deliveries, delivery, event_in, settlement, token
+
+OTHER = WorkerId(b"worker-2")
+
+
+class ClaimConformance:
+    async def test_an_empty_inbox_has_nothing_to_claim(self, bench: Bench) -> None:
+        assert not await claim(bench.inbox, 1, limit=10)
+
+    async def test_a_claim_carries_its_token_and_its_event_is_claimed(self, bench: Bench) -> None:
+        await bench.inbox.record([delivery()])
+        claimed = await claim_one(bench.inbox, 7)
+        assert claimed.token == token(7)
+        assert await state_of(bench.inbox, claimed.event_id) is State.CLAIMED
+
+    async def test_claims_come_oldest_first_and_no_more_than_the_limit(self, bench: Bench) -> None:
+        expected = deliveries(9)
+        for what in expected:
+            await bench.inbox.record([what])
+        got = [await claim(bench.inbox, number, limit=4) for number in range(4)]
+        assert [len(batch) for batch in got] == [4, 4, 1, 0]
+        assert [one.key for batch in got for one in batch] == [what.key for what in expected]
+
+    async def test_no_event_is_leased_twice_at_a_time(self, bench: Bench) -> None:
+        inboxes = [bench.inbox, await bench.another()]
+        await bench.inbox.record(deliveries(100))
+        batches = await asyncio.gather(*(claim(inboxes[number % 2], number, limit=7) for number in range(30)))
+        seen = [one.event_id for batch in batches for one in batch]
+        assert len(seen) == len(set(seen)) <= 100
+        rest = await claim(bench.inbox, 99, limit=100)  # a driver may pass over rows that a neighbour is claiming
+        assert len(set(seen) | {one.event_id for one in rest}) == len(seen) + len(rest) == 100
+
+    async def test_claiming_changes_no_counter(self, bench: Bench) -> None:
+        await bench.inbox.record([delivery()])
+        for number in range(5):
+            claimed = await claim_one(bench.inbox, number)
+            assert (claimed.run, claimed.crashes, dict(claimed.tries)) == (1, 0, {})
+            await bench.inbox.settle([settlement(claimed, Signal.RELEASE)])
+
+    async def test_claiming_adds_no_line_of_history(self, bench: Bench) -> None:
+        held = await event_in(bench.inbox, State.CLAIMED)
+        assert (await look(bench.inbox, held.event_id)).history == ()
+
+    async def test_an_expired_claim_is_not_claimed_in_a_group_again(self, bench: Bench) -> None:
+        await event_in(bench.inbox, State.CLAIMED)
+        await bench.advance(LEASE + 1)
+        assert not await claim(bench.inbox, 2, limit=10)
+
+    async def test_delayed_events_are_claimed_once_they_are_due_and_not_before(self, bench: Bench) -> None:
+        held = await event_in(bench.inbox, State.DELAYED)
+        await bench.advance(DELAY - 1)
+        assert not await claim(bench.inbox, 2)
+        assert await state_of(bench.inbox, held.event_id) is State.DELAYED
+        await bench.advance(2)
+        assert (await claim_one(bench.inbox, 3)).event_id == held.event_id
+
+    async def test_a_woken_event_is_claimed_after_those_that_were_ready_before_it(self, bench: Bench) -> None:
+        await event_in(bench.inbox, State.DELAYED, delivery("early"))
+        await bench.inbox.record([delivery("late")])
+        await bench.advance(DELAY + 1)
+        assert [one.key for one in await claim(bench.inbox, 2, limit=10)] == ["late", "early"]
+
+    async def test_many_delayed_events_are_all_woken(self, bench: Bench) -> None:
+        await bench.inbox.record(deliveries(50))
+        held = await claim(bench.inbox, 1, limit=50)
+        await bench.inbox.settle(
+            [settlement(one, Signal.RETRY, due_in=float(number)) for number, one in enumerate(held)]
+        )
+        await bench.advance(25.5)
+        assert len(await claim(bench.inbox, 2, limit=100)) == 26
+        await bench.advance(25)
+        assert len(await claim(bench.inbox, 3, limit=100)) == 24
+
+    async def test_renewing_extends_every_lease_of_the_worker(self, bench: Bench) -> None:
+        await bench.inbox.record(deliveries(2))
+        await claim(bench.inbox, 1)
+        await claim(bench.inbox, 2)
+        for _ in range(3):
+            await bench.advance(LEASE - 5)
+            await bench.inbox.renew(worker=WORKER, lease=LEASE)
+        assert not await bench.inbox.has_suspects()
+        await bench.advance(LEASE + 1)
+        assert await bench.inbox.has_suspects()
+
+    async def test_renewing_leaves_the_leases_of_other_workers(self, bench: Bench) -> None:
+        await event_in(bench.inbox, State.CLAIMED)
+        await bench.advance(LEASE - 5)
+        await bench.inbox.renew(worker=OTHER, lease=LEASE)
+        await bench.advance(6)
+        assert await bench.inbox.has_suspects()
+
+    async def test_a_lease_that_has_expired_is_not_renewed(self, bench: Bench) -> None:
+        await event_in(bench.inbox, State.CLAIMED)
+        await bench.advance(LEASE + 1)
+        await bench.inbox.renew(worker=WORKER, lease=LEASE)
+        assert await bench.inbox.has_suspects()
+
+    async def test_abandoning_expires_every_lease_of_the_dead_worker_only(self, bench: Bench) -> None:
+        await bench.inbox.record(deliveries(5))
+        await claim(bench.inbox, 1, limit=2)
+        await claim(bench.inbox, 2)
+        await bench.inbox.claim(token=token(1, OTHER), lease=LEASE, limit=2)
+        assert await bench.inbox.abandon(worker=WORKER) == 3
+        found = set()
+        while suspect := await bench.inbox.claim_suspect(token=token(9), lease=LEASE):
+            found.add(suspect.key)
+        assert len(found) == 3
+        assert await bench.inbox.abandon(worker=WorkerId(b"nobody--")) == 0

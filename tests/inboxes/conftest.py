@@ -1,0 +1,19 @@
+"""The inbox that tests in this folder get, unless their class says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.inboxes.sqlite_bench import SqliteBench
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[SqliteBench]:
+    bench = SqliteBench(tmp_path / "inbox.db")
+    await bench.inbox.open()
+    await bench.inbox.migrate()
+    yield bench
+    await bench.close()
