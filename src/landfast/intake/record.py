@@ -1,0 +1,156 @@
+"""Record: group commit. What arrives while a commit is in flight forms the next batch: one statement, one COMMIT, and
+only then the answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from landfast import telemetry
+from landfast.domain.answer import Answer
+from landfast.domain.delivery import Delivery, Recorded
+from landfast.domain.errors import InboxUnavailableError, OverloadedError, RowRefusedError
+from landfast.ports.inbox import Recorder
+from landfast.ports.seen import Seen
+from landfast.ports.wakeup import Wakeup
+
+BATCH_DELIVERIES = 500
+"""More rows per COMMIT gain nothing measurable, and make everybody in the batch wait for the last one."""
+
+BATCH_BYTES = 8 * 1024 * 1024
+"""Keeps one statement well under a second on a slow disk."""
+
+BUDGET = 64 * 1024 * 1024
+"""Bytes waiting for their COMMIT: eight full batches, a few seconds of backlog. Beyond it an honest 503 at once is
+better than an answer that comes after the sender gave up, and memory stays bounded."""
+
+Outcome = Sequence[Recorded] | Exception
+Conclude = Callable[[Outcome], Answer]
+"""Turns what became of a request into its answer. Called exactly once, after the COMMIT."""
+
+
+class _Waiting:
+    """One request: all of its deliveries are recorded, or none."""
+
+    __slots__ = ("answer", "conclude", "deliveries", "recorded", "size")
+
+    def __init__(self, deliveries: Sequence[Delivery], conclude: Conclude, answer: asyncio.Future[Answer]) -> None:
+        self.deliveries = deliveries
+        self.conclude = conclude
+        self.answer = answer
+        self.size = sum(len(delivery.body) + len(delivery.headers) for delivery in deliveries)
+        self.recorded: list[Recorded] = []
+
+
+class GroupCommit:
+    def __init__(self, recorder: Recorder, *, seen: Seen, wakeup: Wakeup, budget: int = BUDGET) -> None:
+        self._recorder = recorder
+        self._seen = seen
+        self._wakeup = wakeup
+        self._budget = budget
+        self._waiting: deque[_Waiting] = deque()
+        self._held = 0
+        self._commits: asyncio.Task[None] | None = None
+        self._is_down = False
+
+    def record(self, deliveries: Sequence[Delivery], conclude: Conclude) -> asyncio.Future[Answer]:
+        """The answer, once the deliveries are durable or cannot be. It never fails, and nobody needs to wait for it: a
+        sender that went away still has its event stored. OverloadedError when too much is waiting already."""
+        loop = asyncio.get_running_loop()
+        request = _Waiting(deliveries, conclude, loop.create_future())
+        # One request alone may exceed the budget, or it could never be taken.
+        if self._held and self._held + request.size > self._budget:
+            raise OverloadedError
+        self._held += request.size
+        self._waiting.append(request)
+        if self._commits is None:
+            self._commits = loop.create_task(self._commit_waiting())
+        return request.answer
+
+    async def close(self) -> None:
+        """Return when everything taken so far is answered."""
+        while self._commits is not None:
+            await asyncio.wait([self._commits])
+
+    async def _commit_waiting(self) -> None:
+        try:
+            while self._waiting:
+                await self._commit(self._next_batch())
+        finally:
+            self._commits = None
+
+    def _next_batch(self) -> list[_Waiting]:
+        batch = [self._waiting.popleft()]
+        rows, size = len(batch[0].deliveries), batch[0].size
+        while self._waiting:
+            rows += len(self._waiting[0].deliveries)
+            size += self._waiting[0].size
+            if rows > BATCH_DELIVERIES or size > BATCH_BYTES:
+                break
+            batch.append(self._waiting.popleft())
+        return batch
+
+    async def _commit(self, batch: list[_Waiting]) -> None:
+        # Sorted, because two intakes that insert the same keys in different orders deadlock on PostgreSQL.
+        rows = [(delivery, request) for request in batch for delivery in request.deliveries]
+        rows.sort(key=lambda row: row[0].event_id)
+        try:
+            # Crash before the COMMIT in here: nobody was answered, every sender comes again. After it: the events are
+            # stored, and the retries of those we did not answer are duplicates.
+            recorded = await self._recorder.record([delivery for delivery, _ in rows])
+            for (_, request), row in zip(rows, recorded, strict=True):
+                request.recorded.append(row)
+        except RowRefusedError as error:
+            await self._split(batch, error)
+        except InboxUnavailableError as error:
+            self._note_outage(error)
+            self._conclude_all(batch, OverloadedError())
+        except Exception as error:  # noqa: BLE001 - whatever it was, the senders are answered and the next batch goes on
+            telemetry.error("recording failed", trace=error, deliveries=len(rows))
+            self._conclude_all(batch, error)
+        else:
+            self._is_down = False
+            self._acknowledge(batch, recorded)
+
+    async def _split(self, batch: list[_Waiting], error: RowRefusedError) -> None:
+        """One bad row must not fail its neighbours: halve until it is alone."""
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            await self._commit(batch[:middle])
+            await self._commit(batch[middle:])
+            return
+        first = batch[0].deliveries[0]
+        telemetry.error("the inbox refuses a row", source=first.source, id=first.event_id, error=error)
+        self._conclude_all(batch, error)
+
+    def _acknowledge(self, batch: list[_Waiting], recorded: Sequence[Recorded]) -> None:
+        # Only now, after the COMMIT: a cache that knows an event before it is durable would swallow the sender's retry.
+        self._seen.remember(row.event_id for row in recorded)
+        if any(row.is_new for row in recorded):
+            self._wakeup.nudge()
+        self._conclude_all(batch, None)
+        # Behind the answers in the loop's queue: no sender waits for our log.
+        asyncio.get_running_loop().call_soon(_log_stored, batch)
+
+    def _conclude_all(self, batch: list[_Waiting], error: Exception | None) -> None:
+        for request in batch:
+            self._held -= request.size
+            answer = request.conclude(request.recorded if error is None else error)
+            if not request.answer.done():  # cancelled by whoever waited for it
+                request.answer.set_result(answer)
+
+    def _note_outage(self, error: InboxUnavailableError) -> None:
+        if not self._is_down:  # once per outage, not once per batch
+            telemetry.warn("inbox unavailable, answering 503", error=error)
+        self._is_down = True
+
+
+def _log_stored(batch: list[_Waiting]) -> None:
+    for request in batch:
+        new = {row.event_id for row in request.recorded if row.is_new}
+        for delivery in request.deliveries:
+            if delivery.event_id in new:
+                telemetry.info(
+                    "stored", source=delivery.source, type=delivery.type, key=delivery.key, id=delivery.event_id
+                )

@@ -1,0 +1,148 @@
+"""Where one request ends and the next begins. Sans-I/O: bytes in, a head or a refusal out.
+
+httptools (llhttp) tokenises the head and refuses bare LF, folded headers, NUL, spaces before a colon, two lengths, and
+length with chunked. Where it is lenient we are not: a head that two parsers could read differently is how requests are
+smuggled past a proxy. After any refusal here the connection ends, because nobody knows where the next request starts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import httptools
+
+from landfast.domain import answer
+from landfast.domain.delivery import Head, Headers
+from landfast.domain.errors import FramingError
+
+HEAD_LIMIT = 16 * 1024
+"""Bytes of request line and headers. Senders use 1 to 2 KiB; some put a few KiB of tracing on top."""
+
+TARGET_LIMIT = 8 * 1024
+"""Bytes of the request target: what RFC 9110 asks every recipient to support."""
+
+HEADER_LIMIT = 100
+"""Headers of one request; senders send 10 to 25."""
+
+_REQUEST_LINE = re.compile(rb"([A-Z]+) ([!-~]+) HTTP/1\.([01])\r\n")
+_LENGTH = re.compile(rb"[0-9]{1,18}")
+_HEADERS_TOO_LARGE = answer.error(431, "headers too large", close=True)
+_TARGET_TOO_LONG = answer.error(414, "request target too long", close=True)
+
+
+class Start(NamedTuple):
+    """The head of a request, and how its body is framed."""
+
+    head: Head
+    is_chunked: bool
+    keeps_alive: bool
+    expects_continue: bool
+
+
+def end_of_head(buffer: bytes) -> int:
+    """Where the body begins, or -1 if the head is not complete yet."""
+    end = buffer.find(b"\r\n\r\n", 0, HEAD_LIMIT)
+    if end >= 0:
+        return end + 4
+    if len(buffer) >= HEAD_LIMIT:
+        raise _too_large(buffer)
+    # A head with bare LFs never shows its end: refuse it now, not when its deadline passes.
+    if buffer.endswith(b"\n\n"):
+        raise FramingError("a bare LF ends the head")
+    return -1
+
+
+def parse_head(block: bytes) -> Start:
+    """The head in `block`, which ends with an empty line."""
+    line = _REQUEST_LINE.match(block)
+    if line is None:
+        raise FramingError("malformed request line")
+    method, target, minor = line.groups()
+    if len(target) > TARGET_LIMIT:
+        raise FramingError("target too long", status=_TARGET_TOO_LONG)
+    pairs = _tokenise(block)
+    if len(pairs) > HEADER_LIMIT:
+        raise FramingError("too many headers", status=_HEADERS_TOO_LARGE)
+    headers = Headers(pairs)
+    is_newer = minor == b"1"
+    if is_newer and (headers.get(b"host") is None or headers.is_repeated(b"host")):
+        raise FramingError("HTTP/1.1 needs exactly one Host")
+    path, _, query = _origin_form(target).partition(b"?")
+    head = Head(
+        method.decode("ascii"),
+        path.decode("ascii"),
+        query.decode("ascii"),
+        headers,
+        _content_length(headers),
+    )
+    return Start(
+        head,
+        _is_chunked(headers, is_newer=is_newer),
+        is_newer and not _has_word(headers.get(b"connection"), b"close"),
+        is_newer and _has_word(headers.get(b"expect"), b"100-continue"),
+    )
+
+
+class _Tokens:
+    """What httptools calls back."""
+
+    __slots__ = ("pairs",)
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[bytes, bytes]] = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # llhttp leaves trailing blanks on a value.
+        self.pairs.append((name, value.rstrip(b" \t")))
+
+
+def _tokenise(block: bytes) -> list[tuple[bytes, bytes]]:
+    tokens = _Tokens()
+    try:
+        httptools.HttpRequestParser(tokens).feed_data(block)
+    except httptools.HttpParserUpgrade:
+        pass  # a server may ignore an offer to upgrade, and we do: the request is an ordinary one
+    except httptools.HttpParserError as error:
+        raise FramingError(str(error)) from None
+    return tokens.pairs
+
+
+def _origin_form(target: bytes) -> bytes:
+    if target.startswith(b"/"):
+        return target
+    # The absolute form, which a request through a proxy has: RFC 9112 asks every server to accept it.
+    scheme, separator, rest = target.partition(b"://")
+    if separator and scheme.lower() in {b"http", b"https"}:
+        return b"/" + rest.partition(b"/")[2]
+    if target == b"*":
+        return target
+    raise FramingError("malformed request target")
+
+
+def _content_length(headers: Headers) -> int | None:
+    value = headers.get(b"content-length")
+    if value is None:
+        return None
+    if not _LENGTH.fullmatch(value):
+        raise FramingError("malformed Content-Length")
+    return int(value)
+
+
+def _is_chunked(headers: Headers, *, is_newer: bool) -> bool:
+    value = headers.get(b"transfer-encoding")
+    if value is None:
+        return False
+    if value.lower() != b"chunked" or not is_newer:
+        raise FramingError("unknown Transfer-Encoding")
+    return True
+
+
+def _has_word(value: bytes | None, word: bytes) -> bool:
+    return value is not None and word in [part.strip() for part in value.lower().split(b",")]
+
+
+def _too_large(buffer: bytes) -> FramingError:
+    if buffer.find(b"\r\n", 0, TARGET_LIMIT) < 0:
+        return FramingError("target too long", status=_TARGET_TOO_LONG)
+    return FramingError("headers too large", status=_HEADERS_TOO_LARGE)

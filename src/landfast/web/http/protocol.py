@@ -1,0 +1,264 @@
+"""One connection: reads requests one after the other, and answers each before it looks at the next.
+
+    HEAD --head--> BODY --whole--> ANSWERING --answer--> HEAD ...
+      |              |                 |
+      +--refused-----+--refused--> LINGERING --> gone    (an answer that closes, with nothing left to read: CLOSING)
+
+A small request that arrives in one piece passes HEAD and BODY in one call, with no task and no timer of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from enum import Enum, auto
+from typing import cast
+
+from landfast.domain import answer as answers
+from landfast.domain.answer import Answer
+from landfast.domain.errors import FramingError, OverloadedError
+from landfast.intake.answers import answer_to
+from landfast.intake.receive import Admitted
+from landfast.web.health import HEALTHY, asks_for_health
+from landfast.web.http.bodies import ChunkedBody, SizedBody
+from landfast.web.http.framing import Start, end_of_head, parse_head
+from landfast.web.http.front import Front
+from landfast.web.http.responses import CONTINUE, render
+
+_TOO_SLOW = answers.error(408, "request too slow", close=True)
+
+
+class Phase(Enum):
+    HEAD = auto()
+    BODY = auto()
+    ANSWERING = auto()
+    LINGERING = auto()
+    CLOSING = auto()
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._phase = Phase.HEAD
+        self._buffer = b""
+        self._start: Start | None = None
+        self._admitted: Admitted | None = None
+        self._body: SizedBody | ChunkedBody | None = None
+        self._is_ended = False
+        """The client half-closed: it has nothing more to say, but waits for its answer."""
+        self._is_choked = False
+        """The client does not read its answers."""
+        self._is_paused = False
+        self._lingered = 0
+        self.deadline = front.time() + front.limits.head_seconds
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        is_full = self._front.is_full
+        self._front.connections.add(self)
+        if is_full:
+            self._send(OverloadedError.answer, closes=True)
+        if is_full or self._front.is_draining:
+            self._close()
+
+    def data_received(self, data: bytes) -> None:
+        if self._phase is Phase.LINGERING:
+            self._lingered += len(data)
+            if self._lingered > self._front.limits.linger_bytes:
+                self._transport.abort()
+        elif self._phase is Phase.ANSWERING or self._is_choked:
+            # One request at a time: what comes early waits in the kernel, at the sender's cost.
+            self._buffer += data
+            self._pause()
+        elif self._phase is not Phase.CLOSING:
+            if self._phase is Phase.BODY:
+                self.deadline += len(data) / self._front.limits.body_rate
+            elif not self._buffer:
+                self.deadline = self._front.time() + self._front.limits.head_seconds
+            self._buffer = self._buffer + data if self._buffer else data
+            self._advance()
+
+    def eof_received(self) -> bool:
+        """True keeps the other direction open."""
+        if self._phase is Phase.ANSWERING:
+            self._is_ended = True
+            # asyncio's TLS transports cannot stay half-open; there the event is stored and the answer is lost.
+            return self._transport.can_write_eof()
+        if self._phase is Phase.BODY or (self._phase is Phase.HEAD and self._buffer):
+            self._refuse(FramingError("the request was cut short"))
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        if self._phase is Phase.BODY:
+            self._front.intake.refuse(self._source_name(), FramingError("the connection was lost in the body"))
+            self._forget_request()
+        # In ANSWERING the event is being stored, whoever is there to hear of it.
+        self._phase = Phase.CLOSING
+        self._front.leave(self)
+
+    def pause_writing(self) -> None:
+        self._is_choked = True
+
+    def resume_writing(self) -> None:
+        self._is_choked = False
+        self._go_on()
+
+    def expire(self) -> None:
+        """The deadline has passed."""
+        if self._phase is Phase.BODY or (self._phase is Phase.HEAD and self._buffer and not self._is_choked):
+            self._refuse(FramingError("too slow", status=_TOO_SLOW))
+        elif self._phase is Phase.HEAD:
+            self._close()
+        else:
+            self._transport.abort()
+
+    def drain(self) -> None:
+        if self._phase is Phase.HEAD and not self._buffer:
+            self._close()
+
+    def cut(self) -> None:
+        self._transport.abort()
+
+    def _advance(self) -> None:
+        try:
+            while self._buffer and not self._is_choked:
+                if self._phase is Phase.HEAD:
+                    goes_on = self._read_head()
+                elif self._phase is Phase.BODY:
+                    goes_on = self._read_body()
+                else:
+                    return
+                if not goes_on:
+                    return
+        except Exception as error:  # noqa: BLE001 - a bug of ours is answered too, and stops no other connection
+            self._refuse(error)
+
+    def _read_head(self) -> bool:
+        if self._buffer.startswith(b"\r\n"):
+            self._buffer = self._buffer[2:]  # RFC 9112 asks for patience with one empty line between requests
+        end = end_of_head(self._buffer)
+        if end < 0:
+            return False
+        start = self._start = parse_head(self._buffer[:end])
+        head = start.head
+        length = head.content_length or 0
+        is_whole = not start.is_chunked and len(self._buffer) - end >= length
+        body = self._buffer[end : end + length] if is_whole else b""
+        self._buffer = self._buffer[end + len(body) :]
+        if asks_for_health(head):
+            self._answer_early(HEALTHY, is_whole=is_whole)
+            return True
+        try:
+            admitted = self._front.intake.admit(head)
+        except Exception as error:  # noqa: BLE001 - intake has counted and logged it
+            self._answer_early(answer_to(error), is_whole=is_whole)
+            return True
+        self._admitted = admitted
+        if is_whole:
+            self._receive(admitted, body)
+        else:
+            self._expect_body(start, admitted)
+        return True
+
+    def _expect_body(self, start: Start, admitted: Admitted) -> None:
+        self._body = (
+            ChunkedBody(admitted.source.body_limit) if start.is_chunked else SizedBody(start.head.content_length or 0)
+        )
+        self._phase = Phase.BODY
+        self.deadline = self._front.time() + self._front.limits.body_seconds
+        if start.expects_continue and not self._buffer:
+            self._transport.write(CONTINUE)
+
+    def _read_body(self) -> bool:
+        assert self._body is not None and self._admitted is not None  # noqa: S101, PT018 - what phase BODY means
+        before = self._body.size
+        rest = self._body.feed(self._buffer)
+        self._buffer = rest or b""
+        self._front.arriving += self._body.size - before
+        if rest is None:
+            if self._front.arriving > self._front.limits.body_budget:
+                raise OverloadedError("too many bodies are arriving")
+            return False
+        admitted, body = self._admitted, self._body.whole()
+        self._front.arriving -= self._body.size
+        self._body = None
+        self._receive(admitted, body)
+        return True
+
+    def _receive(self, admitted: Admitted, body: bytes) -> None:
+        self._admitted = None  # from here on intake answers for it, whatever becomes of the connection
+        outcome = self._front.intake.receive(admitted, body)
+        if isinstance(outcome, Answer):
+            self._answer(outcome)
+        else:
+            self._phase = Phase.ANSWERING
+            self.deadline = math.inf  # the inbox's own timeouts end this wait
+            outcome.add_done_callback(self._answered)
+
+    def _answered(self, outcome: asyncio.Future[Answer]) -> None:
+        if self._phase is Phase.ANSWERING:  # else the client is gone
+            self._answer(outcome.result())
+            self._go_on()
+
+    def _answer(self, answer: Answer) -> None:
+        """The request was read to its end: the connection may go on."""
+        start = self._start
+        closes = answer.close or start is None or not start.keeps_alive or self._is_ended or self._front.is_draining
+        self._send(answer, closes=closes)
+        self._forget_request()
+        if closes:
+            self._close()
+            return
+        self._phase = Phase.HEAD
+        limits = self._front.limits
+        self.deadline = self._front.time() + (limits.head_seconds if self._buffer else limits.idle_seconds)
+
+    def _answer_early(self, answer: Answer, *, is_whole: bool) -> None:
+        if is_whole and not answer.close:
+            self._answer(answer)
+        else:
+            self._send(answer, closes=True)
+            self._linger()
+
+    def _refuse(self, error: Exception) -> None:
+        """The rest of the request, and so everything behind it, stays unread."""
+        self._send(self._front.intake.refuse(self._source_name(), error), closes=True)
+        self._linger()
+
+    def _send(self, answer: Answer, *, closes: bool) -> None:
+        is_head = self._start is not None and self._start.head.method == "HEAD"
+        self._transport.write(render(answer, closes=closes, is_head=is_head))
+
+    def _source_name(self) -> str | None:
+        return None if self._admitted is None else self._admitted.source.name
+
+    def _go_on(self) -> None:
+        if self._is_paused and self._phase in {Phase.HEAD, Phase.BODY} and not self._is_choked:
+            self._is_paused = False
+            self._transport.resume_reading()
+        self._advance()
+
+    def _pause(self) -> None:
+        if not self._is_paused:
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    def _linger(self) -> None:
+        """The answer is sent, and the client may still be sending: read on for a while, so that it gets to see it."""
+        self._forget_request()
+        self._buffer = b""
+        self._phase = Phase.LINGERING
+        self.deadline = self._front.time() + self._front.limits.linger_seconds
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+
+    def _close(self) -> None:
+        self._phase = Phase.CLOSING
+        self.deadline = self._front.time() + self._front.limits.linger_seconds
+        self._transport.close()
+
+    def _forget_request(self) -> None:
+        if self._body is not None:
+            self._front.arriving -= self._body.size
+            self._body = None
+        self._start = self._admitted = None

@@ -1,0 +1,60 @@
+"""What of a request is kept, and in what shape."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from landfast.domain.delivery import Headers, Identity
+from landfast.intake.identify import TEXT_LIMIT, _storable, kept_headers
+from tests.intake.desk import Desk, body
+
+
+@pytest.mark.req("R12")
+async def test_headers_are_kept_in_order_with_repeats_and_without_credentials() -> None:
+    pairs = [
+        (b"Host", b"shop.example"),
+        (b"Authorization", b"Bearer hidden"),
+        (b"X-Gitlab-Token", b"hidden"),
+        (b"Cookie", b"hidden"),
+        (b"X-Api-Key", b"hidden"),
+        (b"Via", b"one"),
+        (b"Via", b"tw\xf6"),
+        (b"Stripe-Signature", b"t=1,v1=ab"),
+    ]
+    kept = json.loads(kept_headers(Headers(pairs)))
+    assert kept == [["host", "shop.example"], ["via", "one"], ["via", "tw\xf6"], ["stripe-signature", "t=1,v1=ab"]]
+
+
+async def test_the_headers_are_stored_with_the_event() -> None:
+    desk = Desk()
+    await desk.deliver(body())
+    (stored,) = desk.recorder.events.values()
+    assert dict(json.loads(stored.headers))["content-type"] == "application/json"
+
+
+def test_an_ordinary_identity_is_left_as_it_is() -> None:
+    identity = Identity("evt_1", "paid", "größe", datetime(2026, 1, 1, tzinfo=UTC))
+    assert _storable(identity) is identity
+
+
+@given(st.text(st.characters(), max_size=600), st.text(st.characters(), max_size=600))
+def test_any_text_becomes_storable(key: str, kind: str) -> None:
+    storable = _storable(Identity(key, kind, kind))
+    for text in (storable.key, storable.type, storable.entity or ""):
+        assert len(text) <= TEXT_LIMIT and "\0" not in text
+        text.encode()
+
+
+def test_keys_that_cannot_be_stored_stay_different() -> None:
+    odd = ["a\0", "a\ufffd", "a\ud800", "a\udfff", "a" * 513, "a" * 514]
+    assert len({_storable(Identity(key, "")).key for key in odd}) == len(odd)
+
+
+def test_an_odd_type_is_repaired_and_the_key_kept() -> None:
+    storable = _storable(Identity("evt_1", "a\0b", None))
+    assert (storable.key, storable.type, storable.entity) == ("evt_1", "a\ufffdb", None)

@@ -1,0 +1,172 @@
+"""The same answers under any ASGI server, at any prefix."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from landfast.domain.census import SourceTally
+from landfast.domain.errors import UnverifiedError
+from landfast.web import asgi
+from landfast.web.asgi import Message, Scope, asgi_app
+from tests.intake.desk import Desk, body
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+def client_of(app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://shop.example")
+
+
+@pytest.mark.req("R3", "R5")
+async def test_an_event_is_stored_once_through_asgi(desk: Desk) -> None:
+    async with client_of(asgi_app(desk.intake)) as client:
+        first = await client.post("/in/stripe", content=body(), headers=desk.headers(body()))
+        again = await client.post("/in/stripe", content=body(), headers=desk.headers(body()))
+    assert (first.status_code, first.json()["status"]) == (200, "stored")
+    assert (again.status_code, again.json()["status"]) == (200, "duplicate")
+    assert first.headers["x-content-type-options"] == "nosniff"
+    (stored,) = desk.recorder.events.values()
+    assert stored.body == body()
+
+
+async def test_it_can_be_mounted_at_a_prefix_in_fastapi(desk: Desk) -> None:
+    app = FastAPI()
+    app.mount("/hooks", asgi_app(desk.intake))
+    async with client_of(app) as client:
+        reply = await client.post("/hooks/in/stripe", content=body(), headers=desk.headers(body()))
+        health = await client.get("/hooks/health")
+        outside = await client.post("/in/stripe", content=body(), headers=desk.headers(body()))
+    assert (reply.status_code, health.json(), outside.status_code) == (200, {"status": "ok"}, 404)
+
+
+@pytest.mark.req("R1")
+async def test_refusals_are_the_same_as_over_our_own_server(desk: Desk) -> None:
+    async with client_of(asgi_app(desk.intake)) as client:
+        unsigned = await client.post("/in/stripe", content=body())
+        forged = await client.post("/in/stripe", content=body(2), headers=desk.headers(body(1)))
+        nobody = await client.post("/in/nobody", content=body())
+        wrong = await client.get("/in/stripe")
+        large = await client.post("/in/stripe", content=b"x" * 2_000_000, headers=desk.headers(body()))
+        packed = {**desk.headers(body()), "content-encoding": "gzip"}
+        gzipped = await client.post("/in/stripe", content=body(), headers=packed)
+    answers = (unsigned, forged, nobody, wrong, large, gzipped)
+    assert [answer.status_code for answer in answers] == [401, 401, 404, 405, 413, 415]
+    assert unsigned.content == forged.content == UnverifiedError.answer.body
+    assert wrong.headers["allow"] == "POST" and large.headers["connection"] == "close"
+    assert desk.recorder.batches == [] and desk.is_balanced()
+
+
+async def test_a_head_request_gets_no_body(desk: Desk) -> None:
+    async with client_of(asgi_app(desk.intake)) as client:
+        assert (await client.head("/health")).content == b""
+
+
+class Exchange:
+    """One request, message by message."""
+
+    def __init__(self, desk: Desk, messages: Iterable[Message], *, length: bytes | None = None) -> None:
+        headers = [(name.lower().encode(), value.encode()) for name, value in desk.headers(body()).items()]
+        if length is not None:
+            headers.append((b"content-length", length))
+        self.scope: Scope = {"type": "http", "method": "POST", "path": "/in/stripe", "headers": headers}
+        self.messages = list(messages)
+        self.sent: list[Message] = []
+        self.app = asgi_app(desk.intake)
+
+    async def receive(self) -> Message:
+        if self.messages:
+            return self.messages.pop(0)
+        return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+
+    async def send(self, message: Message) -> None:
+        self.sent.append(message)
+
+    async def run(self) -> int:
+        await self.app(self.scope, self.receive, self.send)
+        return int(self.sent[0]["status"])
+
+
+def part(data: bytes, *, more: bool = True) -> Message:
+    return {"type": "http.request", "body": data, "more_body": more}
+
+
+async def test_a_body_in_parts_is_one_body(desk: Desk) -> None:
+    parts = [part(body()[:100]), part(body()[100:]), {"type": "http.request"}]
+    assert await Exchange(desk, parts).run() == 200
+    (stored,) = desk.recorder.events.values()
+    assert stored.body == body()
+
+
+async def test_the_body_limit_holds_while_it_streams(desk: Desk) -> None:
+    exchange = Exchange(desk, [part(b"x" * 700_000)] * 5)
+    assert await exchange.run() == 413
+    assert len(exchange.messages) == 3
+    assert desk.count() == SourceTally(1, 0, 0, 1)
+
+
+async def test_a_disconnect_before_the_whole_body_is_not_taken_as_its_end(desk: Desk) -> None:
+    assert await Exchange(desk, [part(body()), {"type": "http.disconnect"}]).run() == 400
+    assert desk.recorder.batches == [] and desk.is_balanced()
+
+
+async def test_a_body_shorter_than_announced_is_not_taken_as_whole(desk: Desk) -> None:
+    length = b"%d" % (len(body()) + 1)
+    assert await Exchange(desk, [part(body(), more=False)], length=length).run() == 400
+    assert desk.recorder.batches == []
+
+
+async def test_a_length_that_is_no_number_is_left_to_the_bytes(desk: Desk) -> None:
+    assert await Exchange(desk, [part(body(), more=False)], length=b"many").run() == 200
+
+
+async def test_a_slow_body_gets_408(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi, "BODY_SECONDS", 0.0)
+    assert await Exchange(desk, []).run() == 408
+    assert desk.count() == SourceTally(1, 0, 0, 1)
+
+
+@pytest.mark.req("R3")
+async def test_an_event_is_stored_although_the_server_cancels_the_request(desk: Desk) -> None:
+    desk.recorder.gate.clear()
+    request = asyncio.ensure_future(Exchange(desk, [part(body(), more=False)]).run())
+    await desk.recorder.entered.wait()
+    request.cancel()
+    await asyncio.wait([request])
+    desk.recorder.gate.set()
+    await desk.group.close()
+    assert len(desk.recorder.events) == 1 and desk.count() == SourceTally(1, 1, 0, 0)
+
+
+async def test_a_request_cancelled_in_its_body_is_counted(desk: Desk) -> None:
+    request = asyncio.ensure_future(Exchange(desk, [part(b"{")]).run())
+    await asyncio.sleep(0)
+    assert desk.count().received == 1
+    request.cancel()
+    await asyncio.wait([request])
+    assert desk.is_balanced()
+
+
+async def test_a_lifespan_is_answered_and_other_scopes_are_left_alone(desk: Desk) -> None:
+    exchange = Exchange(desk, [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
+    exchange.scope = {"type": "lifespan"}
+    await exchange.app(exchange.scope, exchange.receive, exchange.send)
+    assert [message["type"] for message in exchange.sent] == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+    await exchange.app({"type": "websocket"}, exchange.receive, exchange.send)
+    assert len(exchange.sent) == 2
+
+
+async def test_a_bug_is_answered_500(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk.intake, "_admit", None)
+    exchange = Exchange(desk, [])
+    assert await exchange.run() == 500
+    assert json.loads(exchange.sent[1]["body"]) == {"error": "internal error"}
