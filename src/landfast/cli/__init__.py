@@ -1,0 +1,95 @@
+"""The `landfast` command. Thin: parse, call, print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
+
+import click
+
+from landfast import __version__
+from landfast.domain.errors import LandfastError, StoreError
+
+NEGATIVE = 1
+"""The command did its work, and the answer is no: not found, proof fails, a check fails."""
+MISUSE = 2
+INTERRUPTED = 130
+"""128 + SIGINT, as every shell knows it."""
+
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "init": "Write a handlers.py and a landfast.toml to start from.",
+        "serve": "Take webhooks in and process them.",
+        "work": "Process events; something else takes them in.",
+        "demo": "The storm: thousands of deliveries of one event, one order.",
+        "send": "Send a signed sample webhook to a running inbox.",
+        "events": "List events, or show one with its history.",
+        "dead": "List dead letters, or show one with everything known about it.",
+        "replay": "Run dead letters, or other events, again.",
+        "proof": "Check that nothing was lost and nothing doubled.",
+        "doctor": "Look for whatever is wrong, and say how to put it right.",
+        "migrate": "Bring both databases up to date.",
+        "recover": "Repair after a database lost its tail.",
+    }
+)
+"""Every command with its one line. The module of the same name holds it, and is imported when it is used."""
+
+HIDDEN: Mapping[str, str] = MappingProxyType({"_intake": "landfast.cli.serve:intake"})
+"""What only Landfast itself calls."""
+
+EXAMPLES = """
+\b
+Examples:
+  landfast init                                 start from nothing
+  landfast serve handlers:inbox                 take webhooks in and process them
+  landfast send stripe payment_intent.succeeded send one, signed, to that server
+  landfast dead list source:stripe since:2h     what failed lately, and why
+  landfast replay state:dead error:KeyError     run those again, after the fix
+  landfast proof                                nothing lost, nothing doubled
+"""
+
+
+class LateCommands(click.Group):
+    """Commands by name: `--help` lists them without importing any."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        if cmd_name in COMMANDS:
+            module, attribute = f"landfast.cli.{cmd_name}", cmd_name
+        elif cmd_name in HIDDEN:
+            module, _, attribute = HIDDEN[cmd_name].partition(":")
+        else:
+            return None
+        found: click.Command = getattr(import_module(module), attribute)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LateCommands, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="landfast")
+def landfast() -> None:
+    """A webhook inbox: proves who sent a webhook, keeps it before it answers, and processes it exactly once."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run it; the exit code. Whatever a user can cause ends in one sentence on stderr, never in a traceback."""
+    try:
+        result = landfast.main(arguments and list(arguments), prog_name="landfast", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except LandfastError as error:
+        from landfast.cli.output import safe
+
+        more = "; landfast doctor says more" if isinstance(error, StoreError) else ""
+        click.echo(f"landfast: {safe(str(error))}{more}", err=True)
+        return MISUSE
+    return result if isinstance(result, int) else 0

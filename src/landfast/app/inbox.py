@@ -1,0 +1,179 @@
+"""What users write against: an Inbox with its sources, handlers and effects, and the ways to open it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal, TypeVar, overload
+
+from landfast import config as configuration
+from landfast.app import opening, stores
+from landfast.app.mount import Mounted
+from landfast.app.sources import check_handlers, profile_of
+from landfast.app.system import SystemChance, SystemClock
+from landfast.config import Settings, SourceSettings
+from landfast.domain.backoff import Backoff
+from landfast.domain.errors import ConfigError
+from landfast.domain.ids import HandlerName, WorkerId
+from landfast.intake.receive import Intake
+from landfast.ports.clock import Chance, Clock
+from landfast.processing.registry import EffectHandler, Handler, Registry
+from landfast.processing.worker import Worker
+
+F = TypeVar("F", bound=Callable[..., Any])
+Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
+
+
+class Inbox:
+    """`Inbox()` reads `landfast.toml` and LANDFAST_* from the environment; keywords override both."""
+
+    def __init__(self, config: Path | str | None = None, **overrides: Any) -> None:
+        self.settings: Settings = configuration.load(config, overrides=overrides)
+        self.registry = Registry()
+        self.sources: dict[str, SourceSettings] = dict(self.settings.sources)
+        self.clock: Clock = SystemClock()
+        self.chance: Chance = SystemChance()
+        self._lifespans: list[Lifespan] = []
+        for source in self.sources.values():
+            profile_of(source)  # an unknown provider is known now, not at the first request
+
+    def source(self, name: str, *, provider: str, secrets: Sequence[str], **options: Any) -> None:
+        """Take webhooks at /in/{name}. Options: tolerance, dedup, dedup_key, ordered_by, body_limit, and those of the
+        generic provider. Secrets are `env:NAME`, `file:PATH` or, in tests, the secret itself."""
+        if name in self.sources:
+            raise ConfigError(f"source {name}: it is there already; keep it in landfast.toml or in the code, not twice")
+        given = {"provider": provider, "secrets": list(secrets) if not isinstance(secrets, str) else secrets, **options}
+        settings = configuration.source(name, given, where=f"source {name}: ")
+        profile_of(settings)
+        self.sources[name] = settings
+
+    def on(
+        self,
+        source: str,
+        pattern: str,
+        *,
+        name: str | None = None,
+        attempts: int = 12,
+        backoff: Backoff = Backoff(),  # noqa: B008 - frozen
+        deadline: float = 30.0,
+        isolation: str | None = None,
+        group: bool = True,
+    ) -> Callable[[F], F]:
+        """Run the function, once, for every event of the source whose type matches the pattern (`*` for any run of
+        characters). Its writes on `tx` commit if and only if its receipt does."""
+
+        def register(function: F) -> F:
+            handler = name or _name_of(function)
+            _must_take(function, f"handler {handler}", "(event, tx)", lambda it: it.bind(None, None))
+            self.registry.add_handler(
+                Handler(
+                    name=HandlerName(handler),
+                    source=source,
+                    pattern=pattern,
+                    function=function,
+                    attempts=attempts,
+                    backoff=backoff,
+                    deadline=deadline,
+                    isolation=isolation,
+                    group=group,
+                )
+            )
+            return function
+
+        return register
+
+    @overload
+    def effect(self, function: F, /) -> F: ...
+
+    @overload
+    def effect(
+        self, /, *, name: str | None = ..., attempts: int = ..., backoff: Backoff = ..., deadline: float = ...
+    ) -> Callable[[F], F]: ...
+
+    def effect(
+        self,
+        function: F | None = None,
+        /,
+        *,
+        name: str | None = None,
+        attempts: int = 8,
+        backoff: Backoff = Backoff(),  # noqa: B008 - frozen
+        deadline: float = 30.0,
+    ) -> Any:
+        """An outward action that handlers stage with `tx.stage`: performed after their COMMIT, at least once, under one
+        key. With or without parentheses."""
+
+        def register(function: F) -> F:
+            effect = name or _name_of(function)
+            _must_take(function, f"effect {effect}", "(effect, ...)", lambda it: it.bind_partial(None))
+            self.registry.add_effect(
+                EffectHandler(name=effect, function=function, attempts=attempts, backoff=backoff, deadline=deadline)
+            )
+            function.__landfast_effect__ = effect  # type: ignore[attr-defined]  # how `tx.stage(function)` finds it
+            return function
+
+        return register if function is None else register(function)
+
+    def lifespan(self, function: F) -> F:
+        """An async context manager, or an async generator that yields once, entered once per worker: open clients in
+        it. Several are entered in order, and left in the opposite one."""
+        opener: Any = asynccontextmanager(function) if inspect.isasyncgenfunction(function) else function
+        self._lifespans.append(opener)
+        return function
+
+    def intake(self) -> AbstractAsyncContextManager[Intake]:
+        """Open what takes webhooks in. It needs no ledger, so a slow or absent one never delays an answer."""
+        check_handlers(self.registry, self.sources)
+        return opening.intake(self.settings, self.sources.values(), self.clock, self.chance)
+
+    def worker(self, worker_id: WorkerId | None = None) -> AbstractAsyncContextManager[Worker]:
+        """Open what processes events; `await worker.run()` inside it."""
+        check_handlers(self.registry, self.sources)
+        worker_id = worker_id or WorkerId(self.chance.bytes(8))
+        return opening.worker(self.settings, self.registry, self._lifespans, worker_id, self.clock, self.chance)
+
+    def archive(self) -> AbstractAsyncContextManager[stores.InboxStore]:
+        """Open the inbox alone, as operators see it. Nothing is migrated."""
+        return stores.open_inbox(self.settings, self.clock, self.chance, migrate=False)
+
+    def ledger(self) -> AbstractAsyncContextManager[stores.LedgerStore]:
+        """Open the ledger alone, whichever inbox it belongs to. Nothing is migrated."""
+        return stores.open_ledger(self.settings, self.clock, self.chance, migrate=False)
+
+    def stores(self) -> AbstractAsyncContextManager[stores.Stores]:
+        """Open the inbox and its ledger. Nothing is migrated."""
+        return stores.open_stores(self.settings, self.clock, self.chance, migrate=False)
+
+    async def migrate(self) -> Sequence[str]:
+        """Bring both databases up to date and bind them; the names of what was applied."""
+        return await stores.migrate_both(self.settings, self.clock, self.chance)
+
+    def asgi(self, *, workers: Literal["inline", "apart"] = "inline") -> Mounted:
+        """An ASGI application to mount in FastAPI, Starlette, Litestar or Django. Events are processed in this process
+        (`inline`), or by `landfast work` (`apart`)."""
+        if workers not in ("inline", "apart"):
+            raise ConfigError(f"asgi: workers is {workers!r}; it is 'inline' or 'apart'")
+        return Mounted(self.intake, self.worker if workers == "inline" else None)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", "")
+    if not name or name == "<lambda>":
+        raise ConfigError(
+            "a handler or effect without a name of its own needs name=, which its receipts are kept under"
+        )
+    return name
+
+
+def _must_take(
+    function: Callable[..., Any], what: str, shape: str, bind: Callable[[inspect.Signature], object]
+) -> None:
+    try:
+        bind(inspect.signature(function))
+        fits = not inspect.isasyncgenfunction(function) and not inspect.isgeneratorfunction(function)
+    except TypeError:
+        fits = False
+    if not fits:
+        raise ConfigError(f"{what}: it must be a function that takes {shape} and does not yield")

@@ -1,0 +1,64 @@
+"""Sources as settings become sources as intake knows them: a provider's profile, and secrets that are really there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from landfast.config import SourceSettings, nearest
+from landfast.domain.errors import ConfigError
+from landfast.intake.source import Source
+from landfast.ports.provider import Secret
+from landfast.processing.registry import Registry
+from landfast.providers import Profile, provider
+from landfast.providers.secrets import load_secret
+
+
+def profile_of(settings: SourceSettings) -> Profile:
+    try:
+        return provider(
+            settings.provider,
+            dedup=settings.dedup,
+            dedup_key=settings.dedup_key,
+            ordered_by=settings.ordered_by,
+            **settings.options,
+        )
+    except ConfigError as error:
+        raise ConfigError(f"source {settings.name}: {error}") from None
+
+
+def secrets_of(settings: SourceSettings, folder: Path) -> tuple[Secret, ...]:
+    """Resolved only where they are needed: an operator who reads dead letters needs no secret."""
+    profile = profile_of(settings)
+    return tuple(
+        load_secret(
+            reference,
+            provider=profile,
+            name=f"source {settings.name}: secret {number}",
+            environ=os.environ,
+            read_file=lambda path: (folder / path).read_bytes(),
+        )
+        for number, reference in enumerate(settings.secrets, start=1)
+    )
+
+
+def source_of(settings: SourceSettings, folder: Path) -> Source:
+    return Source(
+        settings.name,
+        profile_of(settings),
+        secrets_of(settings, folder),
+        tolerance=settings.tolerance,
+        body_limit=settings.body_limit or 0,
+    )
+
+
+def check_handlers(registry: Registry, sources: Iterable[str]) -> None:
+    """A handler for a source that does not exist would never run, and nobody would be told."""
+    known = list(sources)
+    if not known:
+        raise ConfigError("there is no source; add one with inbox.source(...) or as [sources.NAME] in landfast.toml")
+    for handler in registry.handlers:
+        if handler.source not in known:
+            hint = nearest(handler.source, known) or f"; there are {', '.join(known)}"
+            raise ConfigError(f"handler {handler.name}: there is no source {handler.source!r}{hint}")

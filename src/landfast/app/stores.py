@@ -1,0 +1,137 @@
+"""The two databases: made from their addresses, opened, brought up to date, bound to each other, closed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from landfast.config import Address, Settings
+from landfast.domain.errors import BoundElsewhereError, UserError
+from landfast.domain.ids import InboxId
+from landfast.ports.clock import Chance, Clock
+from landfast.ports.inbox import Archive, Recorder, Workbench
+from landfast.ports.ledger import EffectStore, Ledger
+from landfast.ports.store import Store
+from landfast.ports.wakeup import Wakeup
+
+INBOX_POOL = 4
+"""Connections of one process to a PostgreSQL inbox: one records, one claims and settles, one renews, one for people."""
+LEDGER_SPARE = 2
+"""Connections to a PostgreSQL ledger besides one for each hand: tombstones and effects must not wait for handlers."""
+
+
+class InboxStore(Recorder, Workbench, Archive, Store, Protocol):
+    """All views of one inbox, from one driver."""
+
+
+class LedgerStore(Ledger, EffectStore, Store, Protocol):
+    """Both views of one ledger, from one driver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    inbox: InboxStore
+    ledger: LedgerStore
+    identity: InboxId
+
+
+@asynccontextmanager
+async def open_inbox(settings: Settings, clock: Clock, chance: Chance, *, migrate: bool) -> AsyncIterator[InboxStore]:
+    _must_exist(settings.store, migrate=migrate)
+    inbox = make_inbox(settings.store, clock, chance)
+    async with _opened(inbox, migrate=migrate):
+        yield inbox
+
+
+@asynccontextmanager
+async def open_ledger(settings: Settings, clock: Clock, chance: Chance, *, migrate: bool) -> AsyncIterator[LedgerStore]:
+    _must_exist(settings.ledger, migrate=migrate)
+    ledger = make_ledger(settings.ledger, clock, chance, hands=settings.hands)
+    async with _opened(ledger, migrate=migrate):
+        yield ledger
+
+
+@asynccontextmanager
+async def open_stores(settings: Settings, clock: Clock, chance: Chance, *, migrate: bool) -> AsyncIterator[Stores]:
+    async with (
+        open_inbox(settings, clock, chance, migrate=migrate) as inbox,
+        open_ledger(settings, clock, chance, migrate=migrate) as ledger,
+    ):
+        identity = await bind(inbox, ledger, settings)
+        yield Stores(inbox, ledger, identity)
+
+
+async def migrate_both(settings: Settings, clock: Clock, chance: Chance) -> Sequence[str]:
+    """Bring both schemas up to date and bind them; what was applied, the inbox's first."""
+    inbox = make_inbox(settings.store, clock, chance)
+    ledger = make_ledger(settings.ledger, clock, chance, hands=1)
+    async with _opened(inbox, migrate=False), _opened(ledger, migrate=False):
+        applied = [f"inbox {name}" for name in await inbox.migrate()]
+        applied += [f"ledger {name}" for name in await ledger.migrate()]
+        await bind(inbox, ledger, settings)
+    return applied
+
+
+async def bind(inbox: Archive, ledger: Ledger, settings: Settings) -> InboxId:
+    """Tie the two together at the first start, and refuse any other ledger from then on: one without this inbox's
+    receipts would run every open event a second time."""
+    identity = await inbox.identity()
+    # Crash between the two: the ledger has noted an inbox that is bound to none yet, and the next start repeats both.
+    name = await ledger.bind(identity)
+    bound = await inbox.bind_ledger(name)
+    if bound != name:
+        raise BoundElsewhereError(
+            f"ledger: the inbox {settings.store} is bound to the ledger {bound}, but {settings.ledger} is {name};"
+            " point ledger (LANDFAST_LEDGER) back to the one it was started with"
+        )
+    return identity
+
+
+def make_inbox(address: Address, clock: Clock, chance: Chance) -> InboxStore:
+    if address.is_sqlite:
+        from landfast.inboxes.sqlite import SqliteInbox
+
+        return SqliteInbox(address.target, clock=clock, chance=chance)
+    from landfast.inboxes.postgres import PostgresInbox
+
+    return PostgresInbox(address.target, clock=clock, chance=chance, pool=INBOX_POOL)
+
+
+def make_ledger(address: Address, clock: Clock, chance: Chance, *, hands: int) -> LedgerStore:
+    if address.is_sqlite:
+        from landfast.ledgers.sqlite import SqliteLedger
+
+        return SqliteLedger(address.target, clock=clock, chance=chance)
+    from landfast.ledgers.postgres import PostgresLedger
+
+    return PostgresLedger(address.target, clock=clock, chance=chance, pool=hands + LEDGER_SPARE)
+
+
+def make_wakeup(address: Address, inbox: InboxId) -> Wakeup:
+    if address.is_sqlite:
+        from landfast.wakeups.datagram import DatagramWakeup
+
+        return DatagramWakeup(inbox)
+    from landfast.wakeups.notify import NotifyWakeup
+
+    return NotifyWakeup(address.target)
+
+
+@asynccontextmanager
+async def _opened(store: Store, *, migrate: bool) -> AsyncIterator[None]:
+    await store.open()
+    try:
+        if migrate:
+            await store.migrate()
+        yield
+    finally:
+        await store.close()
+
+
+def _must_exist(address: Address, *, migrate: bool) -> None:
+    # A reader that made an empty database where none is would answer "nothing here" to a mistyped path.
+    if not migrate and address.is_sqlite and not Path(address.target).exists():
+        raise UserError(f"there is no database {address} yet; run landfast migrate, or correct store and ledger")

@@ -1,0 +1,82 @@
+"""`landfast doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+
+import click
+
+from landfast.app import Inbox
+from landfast.app.sources import check_handlers, secrets_of
+from landfast.cli import NEGATIVE
+from landfast.cli.options import app_option, find_inbox, json_option, run
+from landfast.cli.output import safe, say, say_json
+from landfast.domain.errors import LandfastError
+from landfast.recovery.doctor import Check, Level, examine_binding, examine_inbox, examine_ledger, failed, is_well
+
+
+@click.command()
+@app_option
+@json_option
+def doctor(*, app: str | None, as_json: bool) -> int:
+    """Look at the configuration, the secrets and both databases. Exit 1 when something must be put right."""
+    checks = _examine(app)
+    if as_json:
+        say_json({"well": is_well(checks), "checks": [asdict(check) for check in checks]})
+    else:
+        for check in checks:
+            say(f"{check.level:<4}  {safe(check.name)}: {safe(check.found)}")
+            if check.fix:
+                say(f"      fix: {safe(check.fix)}")
+    return 0 if is_well(checks) else NEGATIVE
+
+
+def _examine(app: str | None) -> Sequence[Check]:
+    try:
+        inbox = find_inbox(app)
+        check_handlers(inbox.registry, inbox.sources)
+    except LandfastError as error:
+        return [failed("configuration", error)]
+    known = f"store {inbox.settings.store}, ledger {inbox.settings.ledger}"
+    checks = [Check("configuration", Level.OK, known), *_secrets(inbox)]
+    for name, examine in (("inbox", _inbox), ("ledger", _ledger)):
+        checks += run(_attempted(name, examine, inbox))
+    # Of two that are not well, nothing else can be said.
+    return [*checks, *run(_attempted("binding", _binding, inbox))] if is_well(checks) else checks
+
+
+def _secrets(inbox: Inbox) -> Sequence[Check]:
+    checks = []
+    for source in inbox.sources.values():
+        try:
+            found = secrets_of(source, inbox.settings.folder)
+        except LandfastError as error:
+            checks.append(failed(f"source {source.name}", error))
+        else:
+            checks.append(Check(f"source {source.name}", Level.OK, f"{source.provider}, {len(found)} secrets"))
+    return checks
+
+
+async def _attempted(
+    name: str, examine: Callable[[Inbox], Awaitable[Sequence[Check]]], inbox: Inbox
+) -> Sequence[Check]:
+    try:
+        return await examine(inbox)
+    except LandfastError as error:
+        return [failed(name, error)]
+
+
+async def _inbox(inbox: Inbox) -> Sequence[Check]:
+    async with inbox.archive() as archive:
+        return await examine_inbox(archive)
+
+
+async def _ledger(inbox: Inbox) -> Sequence[Check]:
+    async with inbox.ledger() as ledger:
+        return await examine_ledger(ledger)
+
+
+async def _binding(inbox: Inbox) -> Sequence[Check]:
+    async with inbox.archive() as archive, inbox.ledger() as ledger:
+        return [await examine_binding(archive, ledger)]

@@ -1,0 +1,164 @@
+"""`landfast events list|show`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from landfast.app import Inbox
+from landfast.cli import NEGATIVE
+from landfast.cli.cursor import cursor_text, read_cursor
+from landfast.cli.options import LIMIT, app_option, find_inbox, json_option, run
+from landfast.cli.output import body_fields, body_text, safe, say, say_json, say_pairs, say_table
+from landfast.domain.errors import LandfastError
+from landfast.domain.filter import Filter, parse
+from landfast.domain.ids import receipt_digest
+from landfast.domain.summary import EventRecord, EventSummary
+from landfast.recovery.find import find_event
+
+EFFECTS_SHOWN = 100
+
+
+@click.group()
+def events() -> None:
+    """List events, or show one with its history."""
+
+
+@events.command("list")
+@click.argument("terms", metavar="[FILTER]...", nargs=-1)
+@click.option("--limit", type=click.IntRange(1, 1000), default=LIMIT, show_default=True)
+@click.option("--after", metavar="CURSOR", help="Go on from the cursor that the last page ended with.")
+@app_option
+@json_option
+def list_(*, terms: tuple[str, ...], limit: int, after: str | None, app: str | None, as_json: bool) -> None:
+    """Events that match, newest first: source:stripe type:invoice.* state:dead since:2h"""
+    wanted = parse(" ".join(terms), now=datetime.now(UTC))
+    list_events(find_inbox(app), wanted, limit=limit, after=after, as_json=as_json)
+
+
+@events.command()
+@click.argument("event")
+@app_option
+@json_option
+def show(*, event: str, app: str | None, as_json: bool) -> int:
+    """One event, by its id, its key, or SOURCE/KEY."""
+    inbox = find_inbox(app)
+    record = run(_find(inbox, event))
+    if record is None:
+        click.echo(f"landfast: no event {safe(event)!r}; see landfast events list", err=True)
+        return NEGATIVE
+    ledger = run(_ledger_side(inbox, record))
+    if as_json:
+        say_json(_record_fields(record) | ledger)
+    else:
+        _say_record(record, ledger)
+    return 0
+
+
+def list_events(inbox: Inbox, wanted: Filter, *, limit: int, after: str | None, as_json: bool) -> None:
+    found = run(_list(inbox, wanted, limit, after))
+    following = cursor_text(found[-1]) if len(found) == limit else None
+    if as_json:
+        say_json({"events": [summary_fields(event) for event in found], "next": following})
+        return
+    if not found:
+        say("no event matches")
+        return
+    headings = ("id", "source", "type", "key", "state", "run", "received", "again", "error")
+    say_table(
+        headings,
+        [
+            (
+                e.event_id.hex(),
+                e.source,
+                e.type,
+                e.key,
+                e.state,
+                e.run,
+                e.received_at,
+                e.redelivered,
+                e.error or e.reason,
+            )
+            for e in found
+        ],
+    )
+    if following:
+        click.echo(f"more: --after {following}", err=True)
+
+
+def summary_fields(event: EventSummary) -> dict[str, Any]:
+    fields = asdict(event)
+    return {"id": fields.pop("event_id").hex(), **fields}
+
+
+async def _list(inbox: Inbox, wanted: Filter, limit: int, after: str | None) -> list[EventSummary]:
+    async with inbox.archive() as archive:
+        return list(await archive.find(wanted, limit=limit, after=read_cursor(after) if after else None))
+
+
+async def _find(inbox: Inbox, name: str) -> EventRecord | None:
+    async with inbox.archive() as archive:
+        return await find_event(archive, name)
+
+
+async def _ledger_side(inbox: Inbox, record: EventRecord) -> dict[str, Any]:
+    """Receipts and effects. The inbox's side is worth showing without them, so a ledger that is away is only noted."""
+    event = record.summary
+    try:
+        async with inbox.stores() as stores:
+            digest = receipt_digest(stores.identity, event.source, event.key)
+            receipts = await stores.ledger.receipts([digest])
+            effects = await stores.ledger.list(digest=digest, limit=EFFECTS_SHOWN)
+    except LandfastError as error:
+        return {"ledger": str(error)}
+    return {
+        "receipts": [
+            {
+                "handler": receipt.key.handler,
+                "run": receipt.key.run,
+                "outcome": receipt.outcome,
+                "result": receipt.result.decode("utf-8", "replace") if receipt.result else None,
+            }
+            for receipt in receipts
+        ],
+        "effects": [
+            {
+                name: value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+                for name, value in row.items()
+            }
+            for row in effects
+        ],
+    }
+
+
+def _record_fields(record: EventRecord) -> dict[str, Any]:
+    return {
+        **summary_fields(record.summary),
+        "headers": record.headers.decode("utf-8", "replace"),
+        **body_fields(record.body),
+        "history": [asdict(line) for line in record.history],
+    }
+
+
+def _say_record(record: EventRecord, ledger: dict[str, Any]) -> None:
+    say_pairs(summary_fields(record.summary))
+    say("\nhistory")
+    for line in record.history:
+        who = f" by {safe(line.who)}" if line.who else ""
+        reason = f" ({safe(line.reason)})" if line.reason else ""
+        say(f"  {line.at:%Y-%m-%d %H:%M:%S}  run {line.run}  {line.signal} -> {line.state}{reason}{who}")
+        for attempt in line.attempts:
+            error = f"  {safe(attempt.error)}: {safe(attempt.message)}" if attempt.error else ""
+            took = f"{attempt.milliseconds:.0f} ms"
+            say(f"    {safe(attempt.handler)} attempt {attempt.number}: {safe(attempt.outcome)}, {took}{error}")
+    for receipt in ledger.get("receipts", ()):
+        say(f"receipt  {safe(receipt['handler'])} run {receipt['run']}: {receipt['outcome']}")
+    for effect in ledger.get("effects", ()):
+        say(f"effect   {safe(str(effect['name']))} run {effect['run']}: {effect['state']}  key {effect['key']}")
+    if "ledger" in ledger:
+        say(f"ledger   not shown: {safe(ledger['ledger'])}")
+    say("\nbody")
+    say(body_text(record.body))

@@ -1,0 +1,63 @@
+"""`landfast init`."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import click
+
+from landfast.cli.options import json_option
+from landfast.cli.output import say, say_json
+from landfast.config import FILE
+from landfast.domain.errors import UserError
+
+HANDLERS = """\
+from landfast import Effect, Event, Inbox, Transaction
+
+inbox = Inbox()  # landfast.toml, then LANDFAST_* in the environment
+
+@inbox.on("stripe", "payment_intent.succeeded")
+async def create_order(event: Event, tx: Transaction) -> None:
+    payment = event.data["data"]["object"]
+    await tx.execute("CREATE TABLE IF NOT EXISTS orders (payment TEXT, amount INTEGER)")
+    await tx.execute("INSERT INTO orders VALUES ($1, $2)", payment["id"], payment["amount"])
+    tx.stage(confirm, payment=payment["id"])
+
+@inbox.effect
+async def confirm(effect: Effect, payment: str) -> None:
+    print(f"confirmed {payment}; pass {effect.key} on as the idempotency key")
+"""
+
+SETTINGS = """\
+app = "handlers:inbox"
+# store = "postgresql://localhost/shop"   # default: landfast.db and landfast-ledger.db beside this file
+
+[sources.stripe]
+provider = "stripe"
+# Drawn for this machine, for development. In production: secrets = ["env:STRIPE_WEBHOOK_SECRET"]
+secrets = ["whsec_{secret}"]
+"""
+
+
+@click.command()
+@json_option
+def init(*, as_json: bool) -> None:
+    """Write a handlers.py and a landfast.toml here. Nothing is ever overwritten."""
+    wanted = {"handlers.py": HANDLERS, FILE: SETTINGS.format(secret=secrets.token_hex(16))}
+    for name in wanted:
+        if Path(name).exists():
+            raise UserError(f"init: {name} is here already; remove it first, or run init in an empty directory")
+    for name, text in wanted.items():
+        try:
+            # Crash between the two: the next init names the first one, and nobody's work is lost.
+            with Path(name).open("x", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise UserError(f"init: {name} cannot be written here: {error.strerror}") from None
+    if as_json:
+        say_json({"wrote": list(wanted)})
+        return
+    say(f"wrote {' and '.join(wanted)}")
+    say("next:  landfast serve")
+    say("then:  landfast send stripe payment_intent.succeeded")

@@ -1,0 +1,58 @@
+"""What the commands share: how they find the application, and the options that all of them have."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+from collections.abc import Callable, Coroutine
+from datetime import datetime
+from typing import Any, TypeVar
+
+import click
+
+from landfast import config
+from landfast.app import Inbox, load
+from landfast.domain.errors import UserError
+from landfast.domain.filter import parse
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+LIMIT = 50
+"""Rows of a listing: a screenful; `--after` goes on from there."""
+
+
+def json_option(function: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+
+
+def app_option(function: F) -> F:
+    text = "module:inbox, or a file. Default: app in landfast.toml, or else only the settings."
+    return click.option("--app", metavar="APP", help=text)(function)
+
+
+def find_inbox(app: str | None) -> Inbox:
+    """The application that was named, here or in the settings; without one, an inbox of the settings alone."""
+    named = app or config.load().app
+    return load(named) if named else Inbox()
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+def moment(text: str, *, now: datetime) -> datetime:
+    """An age such as 2h, or an ISO time."""
+    found = parse(f"since:{text}", now=now).since
+    if found is None:
+        raise UserError("give an age such as 2h, or an ISO time")
+    return found
+
+
+def operator() -> str:
+    """Who did it, for the history: the login of whoever runs the command."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's nameless user
+        return f"uid {os.getuid()}"

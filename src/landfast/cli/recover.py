@@ -1,0 +1,41 @@
+"""`landfast recover ledger`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+import click
+
+from landfast.app import Inbox
+from landfast.cli.options import app_option, find_inbox, json_option, moment, operator, run
+from landfast.cli.output import say, say_json
+from landfast.recovery.recover_ledger import Recovered, recover_ledger
+
+
+@click.group()
+def recover() -> None:
+    """Repair after a database lost its tail."""
+
+
+@recover.command()
+@click.option(
+    "--since", required=True, metavar="AGE|TIME", help="Look at events received since then: 2h, or an ISO time."
+)
+@click.option("--dry-run", is_flag=True, help="Only count.")
+@app_option
+@json_option
+def ledger(*, since: str, dry_run: bool, app: str | None, as_json: bool) -> None:
+    """The ledger lost receipts, in a failover say: make done events that have none ready again."""
+    start = moment(since, now=datetime.now(UTC))
+    found = run(_recover(find_inbox(app), start, dry=dry_run))
+    if as_json:
+        say_json(asdict(found))
+        return
+    done = "would be made ready" if dry_run else f"{found.recovered:,} made ready"
+    say(f"{found.looked_at:,} done events, {found.without_receipt:,} without a receipt, {done}")
+
+
+async def _recover(inbox: Inbox, since: datetime, *, dry: bool) -> Recovered:
+    async with inbox.stores() as stores:
+        return await recover_ledger(stores.inbox, stores.ledger, since=since, who=operator(), dry=dry)

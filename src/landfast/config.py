@@ -1,0 +1,270 @@
+"""Settings: `landfast.toml`, then LANDFAST_* in the environment, then what the code says; each may override the last.
+
+Every mistake is a ConfigError: one sentence that names the key, where it was read, and the fix. A value that may hold a
+password is never repeated in it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+
+from landfast.domain.errors import ConfigError
+
+FILE = "landfast.toml"
+POSTGRES = ("postgresql://", "postgres://")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Address:
+    """Where a database is: a SQLite file or a PostgreSQL DSN. It prints without its password."""
+
+    target: str
+
+    @property
+    def is_sqlite(self) -> bool:
+        return not self.target.startswith(POSTGRES)
+
+    def __str__(self) -> str:
+        if self.is_sqlite:
+            return self.target
+        parts = urlsplit(self.target)
+        at = f"{parts.username}@" if parts.username else ""
+        # The query may hold a password too, so it is left out whole.
+        return f"postgresql://{at}{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    def __repr__(self) -> str:
+        return f"Address({str(self)!r})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSettings:
+    name: str
+    provider: str
+    secrets: tuple[str, ...] = field(repr=False)
+    """References (`env:NAME`, `file:PATH`) or literals, so never in a repr."""
+    tolerance: float = 300.0
+    """Seconds a signature's own timestamp may be off: what Stripe's libraries and most others allow."""
+    dedup: str | None = None
+    dedup_key: str | None = field(default=None, repr=False)
+    ordered_by: str | None = None
+    body_limit: int | None = None
+    """Bytes; the provider's own limit unless it is set."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What only the generic provider takes: header, algorithm, encoding, ..."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    store: Address
+    ledger: Address
+    app: str | None = None
+    host: str = "127.0.0.1"
+    """The loopback: a server that the world can reach is a decision, not a default."""
+    port: int = 8420
+    intakes: int = 1
+    workers: int = 1
+    hands: int
+    """How many events one worker processes at a time: 8 on PostgreSQL; 1 on SQLite, which has one writer."""
+    lease: float = 30.0
+    """Seconds until a worker that said nothing is taken for dead. It says something every third of that."""
+    sources: Mapping[str, SourceSettings] = field(default_factory=dict)
+    folder: Path = field(default_factory=Path)
+    """Where the configuration was found: relative paths in it start there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    kind: type
+    least: float = -math.inf
+    most: float = math.inf
+
+
+_KEYS: Mapping[str, _Key] = MappingProxyType(
+    {
+        "store": _Key(str),
+        "ledger": _Key(str),
+        "app": _Key(str),
+        "host": _Key(str),
+        "port": _Key(int, 0, 65535),
+        "intakes": _Key(int, 1, 64),
+        "workers": _Key(int, 0, 64),
+        "hands": _Key(int, 1, 256),
+        "lease": _Key(float, 1, 3600),
+    }
+)
+_SOURCE_KEYS: Mapping[str, _Key] = MappingProxyType(
+    {
+        "provider": _Key(str),
+        "secrets": _Key(list),
+        "tolerance": _Key(float, 1, 86400),  # a day: beyond it a captured request replays at leisure
+        "dedup": _Key(str),
+        "dedup_key": _Key(str),
+        "ordered_by": _Key(str),
+        "body_limit": _Key(int, 1, 64 * 1024 * 1024),  # the whole of intake's in-flight budget
+    }
+)
+_MISTAKES = 0.6
+"""How alike two keys must be for the one to be suggested: one or two wrong letters in a short word."""
+
+
+def load(
+    path: Path | str | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Settings:
+    environ = os.environ if environ is None else environ
+    file = _file(path, environ)
+    tables = _read(file) if file is not None else {}
+    folder = file.parent if file is not None else Path()
+    sources = tables.pop("sources", {})
+    found = _checked(tables, _KEYS, f"{file.name if file else FILE}: ")
+    # Paths in a file are relative to that file; those of the environment and the code, to where we run.
+    for name in ("store", "ledger"):
+        if name in found:
+            found[name] = _address(name, found[name], folder)
+    for layer, where in ((_environment(environ), "LANDFAST_"), (dict(overrides or {}), "Inbox(): ")):
+        checked = _checked(layer, _KEYS, where)
+        found |= {
+            name: _address(name, value, Path()) if name in ("store", "ledger") else value
+            for name, value in checked.items()
+        }
+    return _settled(found, _sources(sources, file), folder)
+
+
+def source(name: str, options: Mapping[str, Any], *, where: str) -> SourceSettings:
+    """A source's options, checked; `where` begins the sentence about what is wrong with them."""
+    if not name or len(name) > 100 or not all(c.isascii() and (c.isalnum() or c in "-_.") for c in name):
+        raise ConfigError(f"{where}the name {name!r} must be letters, digits, '-', '_' or '.', 100 of them at most")
+    provider = options.get("provider")
+    if not isinstance(provider, str):
+        raise ConfigError(f'{where}provider is missing; name how it signs, such as provider = "stripe"')
+    is_generic = provider == "generic"
+    own = {key: value for key, value in options.items() if key in _SOURCE_KEYS or not is_generic}
+    checked = _checked(own, _SOURCE_KEYS, where)
+    secrets = checked.pop("secrets", [])
+    if not secrets:
+        raise ConfigError(f'{where}secrets is missing or empty; give at least one, such as secrets = ["env:MY_SECRET"]')
+    if not all(isinstance(secret, str) for secret in secrets):
+        raise ConfigError(f'{where}secrets must be a list of strings, such as ["env:MY_SECRET"]')
+    extra = {key: value for key, value in options.items() if key not in _SOURCE_KEYS}
+    return SourceSettings(name=name, secrets=tuple(secrets), options=extra, **checked)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?`, or nothing when no known word is close."""
+    found = difflib.get_close_matches(word, list(known), n=1, cutoff=_MISTAKES)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def _file(path: Path | str | None, environ: Mapping[str, str]) -> Path | None:
+    """The file to read. One that was asked for must be there; `landfast.toml` in the current directory need not."""
+    asked = path or environ.get("LANDFAST_CONFIG")
+    if asked:
+        file = Path(asked)
+        if not file.is_file():
+            raise ConfigError(f"configuration: there is no file {str(file)!r}; correct the path, or run landfast init")
+        return file
+    return Path(FILE) if Path(FILE).is_file() else None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file.name}: not valid TOML: {error}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file.name}: not UTF-8; save it as UTF-8") from None
+    except OSError as error:
+        raise ConfigError(f"{file.name}: cannot be read: {error.strerror}") from None
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    """LANDFAST_PORT and the like, by key, as the types that the keys take. Others are not ours to judge."""
+    found: dict[str, Any] = {}
+    for key, rule in _KEYS.items():
+        name = f"LANDFAST_{key.upper()}"
+        text = environ.get(name)
+        if text is None or (text == "" and rule.kind is not str):
+            continue
+        try:
+            found[key] = rule.kind(text)
+        except ValueError:
+            raise ConfigError(f"{name}: {text!r} is not a number; set it to one, or unset it") from None
+    return found
+
+
+def _checked(values: Mapping[str, Any], rules: Mapping[str, _Key], where: str) -> dict[str, Any]:
+    checked = {}
+    for key, value in values.items():
+        name = f"{where}{key.upper()}" if where == "LANDFAST_" else f"{where}{key}"
+        rule = rules.get(key)
+        if rule is None:
+            hint = nearest(key, rules) or f"; the keys are {', '.join(rules)}"
+            raise ConfigError(f"{where}there is no key {key!r}{hint}")
+        if value is None:  # TOML has none: an argument that was not given
+            continue
+        checked[key] = _value(name, value, rule)
+    return checked
+
+
+def _value(name: str, value: Any, rule: _Key) -> Any:
+    if rule.kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, rule.kind) or (isinstance(value, bool) and rule.kind is not bool):
+        wanted = {str: "a string", int: "a whole number", float: "a number", list: "a list"}[rule.kind]
+        raise ConfigError(f"{name} must be {wanted}, not {type(value).__name__}")
+    if isinstance(value, str) and not value.strip():
+        raise ConfigError(f"{name} is empty; give it a value, or leave it out")
+    if isinstance(value, int | float) and not rule.least <= value <= rule.most:
+        raise ConfigError(f"{name} is {value}; it must be from {rule.least:g} to {rule.most:g}")
+    return value
+
+
+def _address(name: str, text: str, folder: Path) -> Address:
+    if text.startswith(POSTGRES):
+        try:
+            urlsplit(text).port  # noqa: B018 - reading it is what checks it
+        except ValueError:
+            raise ConfigError(f"{name}: the PostgreSQL address is malformed; check its host and port") from None
+        return Address(text)
+    scheme, colon, rest = text.partition(":")
+    if colon and scheme != "sqlite":
+        # The rest may hold a password: only the scheme is repeated.
+        raise ConfigError(f"{name}: {scheme!r} is no kind of database; use sqlite:PATH or postgresql://...")
+    path = rest.removeprefix("//") if colon else text
+    if not path:
+        raise ConfigError(f"{name}: sqlite: needs a path, such as sqlite:landfast.db")
+    return Address(str(folder / path))
+
+
+def _sources(tables: Any, file: Path | None) -> dict[str, SourceSettings]:
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        raise ConfigError(f"{FILE}: sources must be tables, such as [sources.stripe]")
+    name = file.name if file else FILE
+    return {key: source(key, table, where=f"{name}: sources.{key}: ") for key, table in tables.items()}
+
+
+def _settled(found: dict[str, Any], sources: dict[str, SourceSettings], folder: Path) -> Settings:
+    store = found.setdefault("store", Address(str(folder / "landfast.db")))
+    default = Address(str(Path(store.target).parent / "landfast-ledger.db")) if store.is_sqlite else store
+    ledger = found.setdefault("ledger", default)
+    if store.is_sqlite and ledger.is_sqlite and Path(store.target).resolve() == Path(ledger.target).resolve():
+        raise ConfigError("ledger: it is the store's own file; on SQLite they must be two files")
+    if ledger.is_sqlite:
+        for key in ("hands", "workers"):
+            if found.get(key, 1) > 1:
+                raise ConfigError(
+                    f"{key} is {found[key]}, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL"
+                )
+    found.setdefault("hands", 1 if ledger.is_sqlite else 8)
+    return Settings(**found, sources=MappingProxyType(sources), folder=folder)

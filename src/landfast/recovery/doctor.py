@@ -1,0 +1,117 @@
+"""The doctor: look at everything that can be wrong before it is, and say what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from landfast.domain.errors import LandfastError
+from landfast.domain.filter import Filter
+from landfast.domain.lifecycle import State
+from landfast.domain.outcome import EffectState
+from landfast.ports.inbox import Archive, Workbench
+from landfast.ports.ledger import EffectStore, Ledger
+from landfast.ports.store import Store
+
+COUNT_AT_MOST = 10_000
+"""Counting further would cost the inbox more than the exact number is worth."""
+
+
+class Level(StrEnum):
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    level: Level
+    found: str
+    fix: str = ""
+
+
+class Patient(Archive, Workbench, Store, Protocol):
+    """An inbox."""
+
+
+class Books(Ledger, EffectStore, Store, Protocol):
+    """A ledger."""
+
+
+async def examine_inbox(inbox: Patient) -> Sequence[Check]:
+    store = await _problems("inbox", inbox)
+    if store.level is Level.FAIL:
+        return [store]  # whatever is asked of it next may fail for the same reason, in worse words
+    return [
+        store,
+        await _states(inbox, State.DEAD, "landfast dead list, then fix the cause and landfast replay state:dead"),
+        await _states(inbox, State.UNHANDLED, "register a handler for their types, or ignore them"),
+        await _suspects(inbox),
+        await _boots(inbox),
+    ]
+
+
+async def examine_ledger(ledger: Books) -> Sequence[Check]:
+    store = await _problems("ledger", ledger)
+    return [store] if store.level is Level.FAIL else [store, await _effects(ledger)]
+
+
+async def examine_binding(inbox: Archive, ledger: Ledger) -> Check:
+    """Reads which ledger the inbox is bound to and asks the ledger for its name, as a start would."""
+    bound = await inbox.bound_ledger()
+    if bound is None:
+        return Check("binding", Level.WARN, "the inbox is bound to no ledger yet", "start it once: landfast migrate")
+    name = await ledger.bind(await inbox.identity())
+    if bound != name:
+        fix = "point ledger (LANDFAST_LEDGER) to the one the inbox was started with"
+        return Check("binding", Level.FAIL, f"the inbox is bound to the ledger {bound}, and this is {name}", fix)
+    return Check("binding", Level.OK, f"the inbox is bound to this ledger, {name}")
+
+
+def failed(name: str, error: LandfastError) -> Check:
+    """A check that could not even be made: the error's own sentence says what to do."""
+    return Check(name, Level.FAIL, str(error))
+
+
+def is_well(checks: Sequence[Check]) -> bool:
+    return all(check.level is not Level.FAIL for check in checks)
+
+
+async def _problems(name: str, store: Store) -> Check:
+    found = await store.problems()
+    if not found:
+        return Check(name, Level.OK, "reachable, schema as it should be, durable")
+    return Check(name, Level.FAIL, "; ".join(found), "landfast migrate, or put back what was changed")
+
+
+async def _states(inbox: Archive, state: State, fix: str) -> Check:
+    count = await inbox.count(Filter(state=state), at_most=COUNT_AT_MOST)
+    if not count:
+        return Check(f"{state} events", Level.OK, "none")
+    more = " or more" if count == COUNT_AT_MOST else ""
+    return Check(f"{state} events", Level.WARN, f"{count:,}{more}", fix)
+
+
+async def _suspects(inbox: Workbench) -> Check:
+    if not await inbox.has_suspects():
+        return Check("suspects", Level.OK, "none")
+    fix = "a worker died or stopped with events in hand; see that one runs: landfast serve, or landfast work"
+    return Check("suspects", Level.WARN, "events whose worker fell silent are waiting", fix)
+
+
+async def _boots(inbox: Archive) -> Check:
+    census = await inbox.census()
+    if not census.unclean_boots:
+        return Check("intake boots", Level.OK, f"{census.running_boots} running, all others ended in order")
+    fix = "nothing is lost by it; up to a second of counts is missing for each, see landfast proof"
+    return Check("intake boots", Level.WARN, f"{census.unclean_boots} ended without a last word", fix)
+
+
+async def _effects(ledger: EffectStore) -> Check:
+    dead = (await ledger.counts()).get(EffectState.DEAD, 0)
+    if not dead:
+        return Check("dead effects", Level.OK, "none")
+    return Check("dead effects", Level.WARN, f"{dead:,}", "landfast events show, and fix what they call")

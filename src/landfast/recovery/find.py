@@ -1,0 +1,26 @@
+"""One event, as an operator names it: by its id, or by the sender's own key."""
+
+from __future__ import annotations
+
+import re
+
+from landfast.domain.errors import UserError
+from landfast.domain.filter import Filter
+from landfast.domain.ids import EventId
+from landfast.domain.summary import EventRecord
+from landfast.ports.inbox import Archive
+
+
+async def find_event(archive: Archive, name: str) -> EventRecord | None:
+    """An id is 32 hexadecimal digits. A key that several sources know needs the source before it: `stripe/evt_1`."""
+    if re.fullmatch(r"[0-9a-f]{32}", name):
+        record = await archive.show(EventId(bytes.fromhex(name)))
+        if record is not None:
+            return record
+    source, slash, key = name.partition("/")
+    by_source = await archive.find(Filter(source=source, key=key), limit=1) if slash and source and key else ()
+    found = by_source or await archive.find(Filter(key=name), limit=2)
+    if len(found) > 1:
+        ways = " or ".join(f"{event.source}/{event.key}" for event in found)
+        raise UserError(f"event {name!r}: several sources have this key; write {ways}")
+    return await archive.show(found[0].event_id) if found else None

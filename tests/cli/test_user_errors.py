@@ -1,0 +1,160 @@
+"""Every error that a user can cause here: one clear sentence on stderr, exit 2, and no traceback."""
+
+from __future__ import annotations
+
+import socket
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ended, Run
+
+TOML = '[sources.stripe]\nprovider = "stripe"\nsecrets = ["{secret}"]\n'
+FULL = """
+import resource, sys
+from landfast.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+sys.exit(main(["migrate"]))
+"""
+APP = "from landfast import Inbox\ninbox = Inbox()\n"
+
+
+def is_one_sentence(ended: Ended, *words: str) -> bool:
+    assert ended.code == 2, ended
+    assert ended.out == ""
+    assert ended.err.startswith("landfast: ")
+    assert ended.err.count("\n") == 1, ended.err
+    assert "Traceback" not in ended.err
+    assert all(word in ended.err for word in words), ended.err
+    return True
+
+
+def write(name: str, text: str) -> None:
+    Path(name).write_text(text)
+
+
+def test_bad_config(landfast: Run) -> None:
+    write("landfast.toml", "prot = 1")
+    assert is_one_sentence(landfast("proof"), "there is no key 'prot'; did you mean 'port'?")
+
+
+def test_missing_secret(landfast: Run) -> None:
+    write("landfast.toml", TOML.format(secret="env:NOT_SET_ANYWHERE"))
+    assert is_one_sentence(
+        landfast("send", "stripe", "x"), "NOT_SET_ANYWHERE is not set; set it to the sender's secret"
+    )
+
+
+def test_empty_secret(landfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMPTY", "")
+    write("landfast.toml", TOML.format(secret="env:EMPTY"))
+    assert is_one_sentence(landfast("send", "stripe", "x"), "env:EMPTY", "the secret is empty")
+
+
+def test_unknown_provider(landfast: Run) -> None:
+    write("landfast.toml", TOML.format(secret="x").replace('"stripe"', '"strip"'))
+    assert is_one_sentence(landfast("proof"), "did you mean 'stripe'?")
+
+
+@pytest.mark.parametrize(
+    ("store", "words"),
+    [
+        ("missing/folder/in.db", ("store",)),
+        ("mysql://me:hunter2@db/x", ("store: 'mysql' is no kind of database",)),
+        ("postgresql://me:hunter2@127.0.0.1:{closed}/x", ("127.0.0.1",)),
+    ],
+)
+def test_wrong_address(landfast: Run, monkeypatch: pytest.MonkeyPatch, store: str, words: tuple[str, ...]) -> None:
+    monkeypatch.setenv("LANDFAST_STORE", store.format(closed=_closed_port()))
+    ended = landfast("migrate")
+    assert is_one_sentence(ended, *words)
+    assert "hunter2" not in ended.err
+
+
+def test_wrong_database_name(landfast: Run, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANDFAST_STORE", database + "_not_there")
+    assert is_one_sentence(landfast("migrate"), "LANDFAST_STORE")
+
+
+def test_a_store_that_is_no_database(landfast: Run) -> None:
+    write("landfast.db", "this is a text, and no database at all" * 100)
+    assert is_one_sentence(landfast("migrate"), "landfast.db")
+
+
+@pytest.mark.parametrize(
+    ("files", "app", "words"),
+    [
+        ({}, "shop:inbox", ("there is no module 'shop'",)),
+        ({}, "shop.py", ("there is no file 'shop.py'",)),
+        ({"shop.py": "x = 1\nimport nothing_of_the_kind\n"}, "shop:inbox", ("shop.py, line 2: ModuleNotFoundError",)),
+        ({"shop.py": "def broken(:\n"}, "shop:inbox", ("shop.py, line 1: SyntaxError",)),
+        ({"shop.py": "import rest\n", "rest.py": "\n\n1 / 0\n"}, "shop.py", ("rest.py, line 3: ZeroDivisionError",)),
+        ({"shop.py": "import json\njson.loads('')\n"}, "shop.py", ("shop.py, line 2: JSONDecodeError",)),
+        ({"shop.py": "raise SystemExit(3)\n"}, "shop", ("shop.py, line 1: SystemExit: 3",)),
+        ({"shop.py": APP}, "shop:inbx", ("shop has no 'inbx'; did you mean 'inbox'?",)),
+        ({"shop.py": "inbox = 1\n"}, "shop:inbox", ("inbox is a int; it must be a landfast.Inbox",)),
+        ({"shop.py": "inbox = 1\n"}, "shop", ("shop has no Inbox; make one with inbox = landfast.Inbox()",)),
+        ({"shop.py": APP + "other = Inbox()\n"}, "shop", ("shop has several; say which, such as shop:inbox",)),
+        ({"json.py": APP}, "json.py", ("another module is called 'json' already",)),
+        ({"shop.py": APP + "inbox.source('a', provider='x', secrets=['x'])\n"}, "shop", ("no provider 'x'",)),
+    ],
+)
+def test_app_import_error(landfast: Run, files: dict[str, str], app: str, words: tuple[str, ...]) -> None:
+    for name, text in files.items():
+        write(name, text)
+    assert is_one_sentence(landfast("proof", "--app", app), *words)
+
+
+@pytest.mark.parametrize(
+    ("file", "table", "migration"),
+    [("landfast.db", "body", "0001_inbox"), ("landfast-ledger.db", "landfast_receipt", "0001_ledger")],
+)
+def test_broken_migration(landfast: Run, file: str, table: str, migration: str) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute(f"CREATE TABLE {table} (of_somebody_else)")
+    connection.close()
+    assert is_one_sentence(landfast("migrate"), migration)
+    with sqlite3.connect(file) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    connection.close()
+    assert tables == [(table,)]
+
+
+def test_inbox_bound_to_another_ledger(landfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert landfast("migrate").code == 0
+    monkeypatch.setenv("LANDFAST_LEDGER", "other.db")
+    assert is_one_sentence(landfast("migrate"), "landfast.db is bound to the ledger", "point ledger (LANDFAST_LEDGER)")
+
+
+def test_disk_full(folder: Path) -> None:
+    """Files that may not grow past a page, as on a disk that is full."""
+    ended = subprocess.run(
+        [sys.executable, "-c", FULL],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
+    assert is_one_sentence(Ended(ended.returncode, ended.stdout, ended.stderr))
+
+
+@pytest.mark.parametrize("terms", [("nonsense",), ("state:happy",), ("since:yesterday",), ("source:a", "source:b")])
+def test_bad_filter(landfast: Run, terms: tuple[str, ...]) -> None:
+    assert is_one_sentence(landfast("events", "list", *terms), "filter: ")
+
+
+def test_bad_cursor(landfast: Run) -> None:
+    landfast("migrate")
+    for cursor in ("nonsense", "2026-01-01T00:00:00/ab", f"2026-01-01T00:00:00/{'0' * 32}"):
+        ended = landfast("events", "list", "--after", cursor)
+        assert is_one_sentence(ended, "--after takes the cursor that the last page ended with")
+
+
+def _closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

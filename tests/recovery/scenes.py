@@ -1,0 +1,47 @@
+"""Whole crowds of events in one state, and the receipts that go with them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from landfast.domain.delivery import Delivery
+from landfast.domain.ids import HandlerName, receipt_digest
+from landfast.domain.lifecycle import Signal
+from landfast.domain.outcome import Claim, Outcome, Receipt, ReceiptKey
+from landfast.ports.ledger import Ledger
+from landfast.testing.factory import Inbox, deliveries, failure, settlement, token
+
+_numbers = itertools.count(1)
+HANDLER = HandlerName("create_order")
+
+
+async def store(inbox: Inbox, count: int, *, prefix: str = "evt", source: str = "shop") -> list[Delivery]:
+    events = deliveries(count, prefix=prefix, source=source)
+    await inbox.record(events)
+    return events
+
+
+async def settle_all(inbox: Inbox, signal: Signal) -> list[Claim]:
+    """Claim whatever is ready, and settle all of it alike."""
+    claims: list[Claim] = []
+    while found := await inbox.claim(token=token(next(_numbers)), lease=30, limit=500):
+        details = failure(signal) if signal in {Signal.BURY, Signal.RETRY} else {}
+        await inbox.settle([settlement(claim, signal, due_in=60, **details) for claim in found])
+        claims += found
+    return claims
+
+
+async def receive(inbox: Inbox, ledger: Ledger, events: Sequence[Delivery], *, run: int = 1) -> None:
+    """Commit a done receipt for each."""
+    transaction = await ledger.begin(deadline=5)
+    await transaction.receive([await key_of(inbox, event, run=run) for event in events])
+    await transaction.commit(results=[], effects=[])
+
+
+async def bury(inbox: Inbox, ledger: Ledger, event: Delivery, *, run: int = 1) -> None:
+    await ledger.bury([Receipt(await key_of(inbox, event, run=run), Outcome.DEAD)])
+
+
+async def key_of(inbox: Inbox, event: Delivery, *, run: int = 1) -> ReceiptKey:
+    return ReceiptKey(receipt_digest(await inbox.identity(), event.source, event.key), HANDLER, run)

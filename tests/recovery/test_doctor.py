@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from landfast.domain.census import SourceTally, TallyReport
+from landfast.domain.errors import ConfigError
+from landfast.domain.ids import BootId
+from landfast.domain.lifecycle import Signal
+from landfast.domain.outcome import EffectSettlement, EffectState, StagedEffect
+from landfast.inboxes.sqlite import SqliteInbox
+from landfast.ledgers.sqlite import SqliteLedger
+from landfast.recovery import doctor
+from landfast.recovery.doctor import Check, Level, examine_binding, examine_inbox, examine_ledger, failed, is_well
+from landfast.testing.clock import ManualClock, SeededChance
+from landfast.testing.factory import token
+from tests.recovery.scenes import HANDLER, key_of, settle_all, store
+
+
+async def levels(inbox: SqliteInbox) -> dict[str, Level]:
+    return {check.name: check.level for check in await examine_inbox(inbox)}
+
+
+async def test_an_inbox_and_a_ledger_that_are_well(inbox: SqliteInbox, ledger: SqliteLedger) -> None:
+    await inbox.bind_ledger(await ledger.bind(await inbox.identity()))
+    checks = [*await examine_inbox(inbox), *await examine_ledger(ledger), await examine_binding(inbox, ledger)]
+    assert {check.level for check in checks} == {Level.OK}
+    assert is_well(checks)
+
+
+async def test_what_waits_for_somebody_is_a_warning_with_a_fix(inbox: SqliteInbox, clock: ManualClock) -> None:
+    await store(inbox, 2)
+    await settle_all(inbox, Signal.BURY)
+    await store(inbox, 1, prefix="new")
+    await settle_all(inbox, Signal.SHELVE)
+    await store(inbox, 1, prefix="stuck")
+    await inbox.claim(token=token(99), lease=5, limit=1)
+    clock.advance(6)
+    found = await levels(inbox)
+    assert (found["dead events"], found["unhandled events"], found["suspects"]) == (Level.WARN,) * 3
+    checks = await examine_inbox(inbox)
+    assert all(check.fix for check in checks if check.level is not Level.OK)
+    assert is_well(checks)
+
+
+async def test_a_count_stops_where_it_stops_mattering(inbox: SqliteInbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "COUNT_AT_MOST", 2)
+    await store(inbox, 3)
+    await settle_all(inbox, Signal.BURY)
+    assert "2 or more" in {check.found for check in await examine_inbox(inbox)}
+
+
+async def test_an_unclean_boot_is_a_warning(inbox: SqliteInbox, clock: ManualClock) -> None:
+    await inbox.tally(TallyReport(BootId(b"boot-001"), {"shop": SourceTally(1, 1)}, {}))
+    clock.advance(3600)
+    assert (await levels(inbox))["intake boots"] is Level.WARN
+
+
+async def test_a_changed_schema_is_a_failure(ledger: SqliteLedger, tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "ledger.db") as connection:
+        connection.execute("ALTER TABLE landfast_receipt RENAME COLUMN outcome TO result_code")
+    connection.close()
+    assert (await examine_ledger(ledger))[0].level is Level.FAIL
+
+
+async def test_a_dead_effect_is_a_warning(inbox: SqliteInbox, ledger: SqliteLedger) -> None:
+    (event,) = await store(inbox, 1)
+    key = await key_of(inbox, event)
+    transaction = await ledger.begin(deadline=5)
+    await transaction.receive([key])
+    staged = StagedEffect("effect-key", 1, key.digest, HANDLER, "send_mail", b"{}")
+    await transaction.commit(results=[], effects=[staged])
+    (claimed,) = await ledger.claim(token=token(1), lease=30, limit=1)
+    await ledger.settle([EffectSettlement("effect-key", 1, claimed.token, EffectState.DEAD)])
+    assert (await examine_ledger(ledger))[1].level is Level.WARN
+
+
+async def test_an_inbox_without_a_ledger_yet_is_a_warning(inbox: SqliteInbox, ledger: SqliteLedger) -> None:
+    assert (await examine_binding(inbox, ledger)).level is Level.WARN
+
+
+async def test_an_inbox_that_is_bound_to_another_ledger_is_a_failure(
+    inbox: SqliteInbox, ledger: SqliteLedger, tmp_path: Path, clock: ManualClock
+) -> None:
+    await inbox.bind_ledger(await ledger.bind(await inbox.identity()))
+    other = SqliteLedger(str(tmp_path / "other.db"), clock=clock, chance=SeededChance(7))
+    await other.open()
+    await other.migrate()
+    check = await examine_binding(inbox, other)
+    await other.close()
+    assert check.level is Level.FAIL
+    assert not is_well([check])
+
+
+def test_a_check_that_cannot_be_made_is_a_failure_in_the_errors_own_words() -> None:
+    assert failed("store", ConfigError("no such file")) == Check("store", Level.FAIL, "no such file")
