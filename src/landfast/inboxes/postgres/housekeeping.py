@@ -1,0 +1,131 @@
+"""The store's part: come up, migrate, examine itself, go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import asyncpg
+
+from landfast import telemetry
+from landfast.domain.errors import ConfigError, StoreError
+from landfast.inboxes.postgres.connection import Connection, Connections
+from landfast.inboxes.postgres.statements import MIGRATIONS, SQL
+from landfast.ports.clock import Chance, Clock
+
+OLDEST_SERVER = 14
+"""The oldest that PostgreSQL still supports."""
+
+WEEKS_AHEAD = 4
+"""Partitions made in advance, when a process comes up and every day after. Where nobody could for a month, the default
+partition takes the rows, and only the clean-up is slower."""
+
+PREPARE_EVERY = 86_400.0
+"""Seconds: often enough for weekly partitions, rare enough for the locks that it takes."""
+
+MIGRATES_WITHIN = 600.0
+"""Seconds for one migration: it may have to rewrite a large table."""
+
+_MIGRATING = 0x1A2DFA57
+"""The advisory lock of everybody who migrates an inbox in this database."""
+
+
+class Housekeeping:
+    def __init__(self, connections: Connections, clock: Clock, chance: Chance) -> None:
+        self._connections = connections
+        self._clock = clock
+        self._chance = chance
+        self._prepared_at = float("-inf")
+
+    async def open(self) -> None:
+        await self._connections.open()
+        try:
+            async with self._connections.working() as connection:
+                await _refuse_unsafe(connection)
+                is_migrated = await connection.fetchval("SELECT to_regproc('landfast.prepare') IS NOT NULL")
+            if is_migrated:
+                await self.prepare()
+        except BaseException:
+            await self._connections.close()
+            raise
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+    async def migrate(self) -> Sequence[str]:
+        # One transaction: dead before its COMMIT, the schema is as it was; after it, there is nothing left to do.
+        async with self._connections.transaction() as connection:
+            await connection.execute("SELECT pg_advisory_xact_lock($1)", _MIGRATING)
+            try:
+                await connection.execute(SQL["migration_schema"])
+                await connection.execute(SQL["migration_table"])
+            except asyncpg.InsufficientPrivilegeError as error:
+                raise ConfigError(f"store: {error}; grant CREATE to the user in LANDFAST_STORE") from error
+            done = await _applied(connection)
+            if done > len(MIGRATIONS):
+                raise ConfigError(_newer(done))
+            for migration in MIGRATIONS[done:]:
+                try:
+                    await connection.execute(migration.sql, timeout=MIGRATES_WITHIN)
+                except asyncpg.PostgresError as error:
+                    name = f"{migration.number:04}_{migration.name}"
+                    raise ConfigError(f"store: migration {name} failed, nothing was changed: {error}") from error
+                await connection.execute(SQL["migration_add"], migration.number, migration.name)
+            if MIGRATIONS[done:]:
+                await connection.execute(SQL["meta_add"], self._chance.bytes(16))
+                await connection.execute(SQL["meta_fingerprint"], await connection.fetchval(SQL["fingerprint"]))
+        await self.prepare()
+        return [f"{migration.number:04}_{migration.name}" for migration in MIGRATIONS[done:]]
+
+    async def prepare(self) -> None:
+        """Make partitions ahead. Everything works without them, so whatever stands in the way is only noted."""
+        self._prepared_at = self._clock.monotonic()
+        try:
+            async with self._connections.working() as connection:
+                await connection.execute(SQL["prepare"], WEEKS_AHEAD)
+        except StoreError as error:
+            telemetry.warn("no partitions made ahead", error=error)
+
+    async def prepare_daily(self) -> None:
+        """Called often by whoever runs long."""
+        if self._clock.monotonic() >= self._prepared_at + PREPARE_EVERY:
+            await self.prepare()
+
+    async def problems(self) -> Sequence[str]:
+        async with self._connections.transaction(isolation="repeatable_read") as connection:
+            unsafe = [row["name"] for row in await connection.fetch(SQL["durability"])]
+            found = [f"{name} is off: a power cut may lose acknowledged events; switch it on" for name in unsafe]
+            if await connection.fetchval("SELECT to_regclass('landfast.migration') IS NULL"):
+                return [*found, "the inbox has no tables yet: run landfast migrate"]
+            done = await _applied(connection)
+            if done < len(MIGRATIONS):
+                return [*found, f"the inbox's schema is behind ({done} of {len(MIGRATIONS)}): run landfast migrate"]
+            if done > len(MIGRATIONS):
+                return [*found, _newer(done)]
+            missing = [row[0] for row in await connection.fetch(SQL["unique_missing"])]
+            found += [f"landfast.{one} is not unique any more: events could run twice; restore it" for one in missing]
+            expected = await connection.fetchval(SQL["meta_expected"])
+            if await connection.fetchval(SQL["fingerprint"]) != expected:
+                found.append("the inbox's tables were changed by hand: restore them, or migrate to a fresh database")
+        return found
+
+
+async def _refuse_unsafe(connection: Connection) -> None:
+    version = connection.get_server_version()
+    if version.major < OLDEST_SERVER:
+        raise ConfigError(f"store: PostgreSQL {version.major} is too old; give LANDFAST_STORE {OLDEST_SERVER} or newer")
+    unsafe = [row["name"] for row in await connection.fetch(SQL["durability"]) if row["name"] != "full_page_writes"]
+    if unsafe:
+        names = " and ".join(unsafe)
+        raise ConfigError(
+            f"store: PostgreSQL runs with {names} off, so a 200 would not mean durable; switch it on, or use"
+            " another server in LANDFAST_STORE"
+        )
+
+
+async def _applied(connection: Connection) -> int:
+    """How many migrations; they are numbered without a gap."""
+    return len(await connection.fetch(SQL["applied"]))
+
+
+def _newer(done: int) -> str:
+    return f"store: the inbox's schema ({done}) is newer than this Landfast knows ({len(MIGRATIONS)}); upgrade Landfast"

@@ -1,0 +1,29 @@
+"""One object that is the whole inbox: each verb's module gives it its part."""
+
+from __future__ import annotations
+
+from landfast.domain.census import TallyReport
+from landfast.inboxes.postgres.archive import Archiving
+from landfast.inboxes.postgres.connection import Connections
+from landfast.inboxes.postgres.housekeeping import Housekeeping
+from landfast.inboxes.postgres.record import Recording
+from landfast.inboxes.postgres.settle import Settling
+from landfast.inboxes.postgres.work import Working
+from landfast.ports.clock import Chance, Clock
+
+
+class PostgresInbox(Recording, Working, Settling, Archiving, Housekeeping):
+    """Recorder, Workbench, Archive and Store. `pool` is how many connections workers and operators share; intake has
+    its own beside them."""
+
+    def __init__(self, dsn: str, *, clock: Clock, chance: Chance, pool: int = 4) -> None:
+        connections = Connections(dsn, pool=pool)
+        Recording.__init__(self, connections)
+        Working.__init__(self, connections, clock)
+        Settling.__init__(self, connections)
+        Archiving.__init__(self, connections)
+        Housekeeping.__init__(self, connections, clock, chance)
+
+    async def tally(self, report: TallyReport) -> None:
+        await Recording.tally(self, report)
+        await self.prepare_daily()  # an intake process may run for months

@@ -1,0 +1,65 @@
+"""Intake's part: record deliveries, and keep count of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from landfast.domain.census import TallyReport
+from landfast.domain.delivery import Delivery, Recorded
+from landfast.domain.ids import EventId
+from landfast.inboxes.postgres.connection import Connections
+from landfast.inboxes.postgres.statements import SQL
+
+
+class Recording:
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+        if not deliveries:
+            return []
+        first: dict[EventId, tuple[int, Delivery]] = {}
+        for place, delivery in enumerate(deliveries):
+            first.setdefault(delivery.event_id, (place, delivery))
+        columns = _columns([first[event] for event in sorted(first)])
+        # Dead before the COMMIT: nothing was acknowledged. Dead after it: the sender's retry is a duplicate.
+        async with self._connections.recording() as connection:
+            fresh = {row[0] for row in await connection.fetch(SQL["record"], *columns)}
+        return [
+            Recorded(delivery.event_id, is_new=delivery.event_id in fresh and first[delivery.event_id][0] == place)
+            for place, delivery in enumerate(deliveries)
+        ]
+
+    async def tally(self, report: TallyReport) -> None:
+        sources = sorted(report.sources.items())
+        events = sorted(report.redelivered.items())
+        # Dead before the COMMIT: the boot is unclean, and the counts of its last second are missing.
+        async with self._connections.recording() as connection, connection.transaction():
+            await connection.execute(SQL["tally_boot"], report.boot, report.ended)
+            await connection.execute(
+                SQL["tally_source"],
+                report.boot,
+                [name for name, _ in sources],
+                [tally.received for _, tally in sources],
+                [tally.stored for _, tally in sources],
+                [tally.duplicate for _, tally in sources],
+                [tally.rejected for _, tally in sources],
+            )
+            if events:
+                counts = [count for _, count in events]
+                await connection.execute(SQL["tally_redelivery"], [event for event, _ in events], counts)
+
+
+def _columns(placed: Sequence[tuple[int, Delivery]]) -> list[list[object]]:
+    return [
+        [delivery.event_id for _, delivery in placed],
+        [place for place, _ in placed],
+        [delivery.received_at for _, delivery in placed],
+        [delivery.source for _, delivery in placed],
+        [delivery.key for _, delivery in placed],
+        [delivery.type for _, delivery in placed],
+        [delivery.entity for _, delivery in placed],
+        [delivery.occurred_at for _, delivery in placed],
+        [delivery.headers for _, delivery in placed],
+        [delivery.body for _, delivery in placed],
+    ]

@@ -1,0 +1,101 @@
+"""Rows to values and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import asyncpg
+import msgspec
+
+from landfast.domain.ids import EventId, HandlerName, Token
+from landfast.domain.lifecycle import Signal, State
+from landfast.domain.outcome import Attempt, Claim, Tries
+from landfast.domain.summary import EventSummary, HistoryLine
+
+_encode = msgspec.json.Encoder().encode
+_tries = msgspec.json.Decoder(dict[HandlerName, Tries]).decode
+_attempts = msgspec.json.Decoder(tuple[Attempt, ...]).decode
+
+
+def claim(row: asyncpg.Record) -> Claim:
+    return Claim(
+        event_id=EventId(row["event_id"]),
+        run=row["run"],
+        token=Token(row["token"]),
+        forced=row["forced"],
+        suspect=row["suspect"],
+        crashes=row["crashes"],
+        tries=_tries(row["tries"]),
+        source=row["source"],
+        key=row["key"],
+        type=row["type"],
+        entity=row["entity"],
+        occurred_at=row["occurred_at"],
+        received_at=row["received_at"],
+        headers=row["headers"],
+        body=row["body"],
+    )
+
+
+def summary(row: asyncpg.Record) -> EventSummary:
+    return EventSummary(
+        event_id=EventId(row["event_id"]),
+        source=row["source"],
+        key=row["key"],
+        type=row["type"],
+        entity=row["entity"],
+        occurred_at=row["occurred_at"],
+        received_at=row["received_at"],
+        state=State(row["state"]),
+        run=row["run"],
+        reason=row["reason"],
+        error=row["error"],
+        message=row["message"],
+        handler=row["handler"],
+        due_at=row["due_at"],
+        redelivered=row["redelivered"],
+    )
+
+
+def line(row: asyncpg.Record) -> HistoryLine:
+    return HistoryLine(
+        at=row["at"],
+        run=row["run"],
+        signal=Signal(row["signal"]),
+        state=State(row["state"]),
+        attempts=_attempts(row["attempts"]),
+        reason=row["reason"],
+        who=row["who"],
+    )
+
+
+def tries_json(tries: Mapping[HandlerName, Tries]) -> bytes | None:
+    """None where there are none to tell: those that are stored stay."""
+    return _encode(dict(tries)) if tries else None
+
+
+def attempts_json(attempts: Sequence[Attempt]) -> bytes:
+    return _encode([_printable(attempt) for attempt in attempts])
+
+
+def text(value: str) -> str:
+    """What a user's error says may hold what no text column takes: NUL, or half a surrogate pair."""
+    return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
+def like(pattern: str | None) -> str | None:
+    """A pattern of ours, in which only `*` is special, as one of LIKE's."""
+    if pattern is None:
+        return None
+    return pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("*", "%")
+
+
+def _printable(attempt: Attempt) -> Attempt:
+    return replace(
+        attempt,
+        handler=text(attempt.handler),
+        error=text(attempt.error),
+        message=text(attempt.message),
+        trace=text(attempt.trace),
+    )

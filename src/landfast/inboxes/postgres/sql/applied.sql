@@ -1,0 +1,1 @@
+SELECT number FROM landfast.migration ORDER BY number

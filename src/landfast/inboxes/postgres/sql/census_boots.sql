@@ -1,0 +1,5 @@
+-- A boot reports every second; one that is silent for $1 seconds without having said goodbye is gone.
+SELECT
+    count(*) FILTER (WHERE reported_at > landfast.clock() - make_interval(secs => $1)) AS running,
+    count(*) FILTER (WHERE reported_at <= landfast.clock() - make_interval(secs => $1)) AS unclean
+FROM landfast.boot WHERE NOT ended

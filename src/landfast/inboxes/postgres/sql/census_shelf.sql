@@ -1,0 +1,1 @@
+SELECT state, count(*) FROM landfast.shelf GROUP BY state

@@ -1,0 +1,23 @@
+-- What our statements rely on: columns, functions, and what is unique or indexed. Partitions come and go.
+SELECT md5(string_agg(part, E'\n' ORDER BY part COLLATE "C"))
+FROM (
+    SELECT concat_ws(' ', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull) AS part
+    FROM pg_class AS c
+    JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE
+        c.relnamespace = 'landfast'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition
+    UNION ALL
+    SELECT
+        concat_ws(' ', c.relname, x.indisunique, x.indisvalid, x.indpred IS NOT NULL, (
+            SELECT string_agg(a.attname, ',' ORDER BY k.place)
+            FROM unnest(x.indkey::smallint[]) WITH ORDINALITY AS k (attnum, place)
+            JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.attnum
+        ))
+    FROM pg_index AS x
+    JOIN pg_class AS c ON c.oid = x.indrelid
+    WHERE c.relnamespace = 'landfast'::regnamespace AND NOT c.relispartition
+    UNION ALL
+    SELECT concat_ws(' ', p.proname, pg_get_function_identity_arguments(p.oid))
+    FROM pg_proc AS p
+    WHERE p.pronamespace = 'landfast'::regnamespace
+) AS parts

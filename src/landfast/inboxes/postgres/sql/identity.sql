@@ -1,0 +1,1 @@
+SELECT inbox_id FROM landfast.meta

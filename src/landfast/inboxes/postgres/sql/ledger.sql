@@ -1,0 +1,1 @@
+SELECT ledger FROM landfast.meta

@@ -1,0 +1,1 @@
+UPDATE landfast.meta SET fingerprint = $1

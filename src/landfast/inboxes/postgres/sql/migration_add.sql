@@ -1,0 +1,1 @@
+INSERT INTO landfast.migration (number, name) VALUES ($1, $2)

@@ -1,0 +1,1 @@
+SELECT landfast.prepare($1)

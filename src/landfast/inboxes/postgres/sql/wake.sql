@@ -1,0 +1,17 @@
+WITH lazily AS MATERIALIZED (
+    SELECT set_config('synchronous_commit', 'off', true) AS setting
+),
+due AS (
+    DELETE FROM landfast.shelf
+    WHERE event_id = ANY (ARRAY(
+        SELECT event_id FROM landfast.shelf
+        WHERE state = 'delayed' AND due_at <= landfast.clock()
+        ORDER BY due_at LIMIT $1
+        FOR UPDATE SKIP LOCKED
+    )) AND state = 'delayed'
+    RETURNING *
+)
+INSERT INTO landfast.work (event_id, received_at, source, lane, type, run, forced, suspect, crashes, tries)
+SELECT event_id, received_at, source, lane, type, run, forced, suspect, crashes, tries
+FROM due CROSS JOIN lazily WHERE setting = 'off'
+ORDER BY due_at

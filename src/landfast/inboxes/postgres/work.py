@@ -1,0 +1,93 @@
+"""The workers' part: claim what is ready, and keep or lose the lease."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import asyncpg
+
+from landfast.domain.ids import Token, WorkerId
+from landfast.domain.outcome import Claim
+from landfast.inboxes.postgres import rows
+from landfast.inboxes.postgres.connection import Connection, Connections
+from landfast.inboxes.postgres.statements import SQL
+from landfast.ports.clock import Clock
+
+RESCAN_EVERY = 1.0
+"""Seconds. Below the watermark lie rows that were released, or that committed late: none waits longer for a claim."""
+
+FRONT = 5000
+"""Rows, oldest first. Claims go oldest first, too, so leases lie there even when a million events wait behind them:
+looking for expired ones takes 2 ms each second and not 400."""
+
+SEARCH_ALL_EVERY = 30.0
+"""Seconds, about a lease. What lies further back, such as a suspect that was delayed, is found by then."""
+
+WOKEN_AT_ONCE = 1000
+"""A herd that is due at the same moment is woken in pieces, so that no claim waits for all of it."""
+
+
+class Working:
+    def __init__(self, connections: Connections, clock: Clock) -> None:
+        self._connections = connections
+        self._clock = clock
+        self._watermark = 0
+        self._scanned_at = float("-inf")
+        self._searched_at = float("-inf")
+
+    async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[Claim]:
+        async with self._connections.working() as connection:
+            await connection.execute(SQL["wake"], WOKEN_AT_ONCE)
+            found = await self._claim(connection, token, lease, limit)
+        return [rows.claim(row) for row in found]
+
+    async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:
+        async with self._connections.working() as connection:
+            front = self._front()
+            row = await connection.fetchrow(SQL["claim_suspect"], token, lease, front)
+        self._searched(front, found=row is not None)
+        return None if row is None else rows.claim(row)
+
+    async def has_suspects(self) -> bool:
+        async with self._connections.working() as connection:
+            front = self._front()
+            found: bool = await connection.fetchval(SQL["has_suspects"], front)
+        self._searched(front, found=found)
+        return found
+
+    async def renew(self, *, worker: WorkerId, lease: float) -> None:
+        async with self._connections.working() as connection:
+            await connection.execute(SQL["renew"], worker, lease)
+
+    async def abandon(self, *, worker: WorkerId) -> int:
+        async with self._connections.working() as connection:
+            expired: int = await connection.fetchval(SQL["abandon"], worker)
+        return expired
+
+    async def requeue(self, *, source: str, pattern: str, limit: int) -> int:
+        async with self._connections.working() as connection:
+            requeued: int = await connection.fetchval(SQL["requeue"], source, rows.like(pattern), limit)
+        return requeued
+
+    async def _claim(self, connection: Connection, token: Token, lease: float, limit: int) -> list[asyncpg.Record]:
+        """Under a backlog, start above what was claimed last: the dead versions of finished rows lie below it, and
+        while any old transaction is open on the server nothing can remove them."""
+        now = self._clock.monotonic()
+        found: list[asyncpg.Record] = []
+        if now - self._scanned_at < RESCAN_EVERY:
+            found = await connection.fetch(SQL["claim"], token, lease, limit, self._watermark)
+        if len(found) < limit:
+            self._scanned_at = now
+            found = await connection.fetch(SQL["claim"], token, lease, limit - len(found), 0) + found
+        if found:
+            self._watermark = found[-1]["seq"]
+        return found
+
+    def _front(self) -> int | None:
+        """How many rows to search for suspects; None for all of them."""
+        return None if self._clock.monotonic() - self._searched_at >= SEARCH_ALL_EVERY else FRONT
+
+    def _searched(self, front: int | None, *, found: bool) -> None:
+        # Only a search of everything that found nothing ends it: otherwise there may be more where that one was.
+        if front is None and not found:
+            self._searched_at = self._clock.monotonic()

@@ -1,0 +1,90 @@
+"""Wakeups over PostgreSQL's LISTEN and NOTIFY: across processes and machines, on one connection of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import asyncpg
+
+from landfast.wakeups.debounce import Debounce
+from landfast.wakeups.local import LocalWakeup
+
+CHANNEL = "landfast"
+"""One for each database, as there is one inbox in it."""
+
+RETRY_AFTER = 0.5
+"""Seconds between two tries to connect. The poll of a second goes on meanwhile."""
+
+ANSWERS_WITHIN = 5.0
+"""Seconds for connecting, and for one NOTIFY."""
+
+PROBE_AFTER = 30.0
+"""Seconds of silence until we ask whether anybody is still there: a cut cable says nothing."""
+
+_LOST = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, ValueError)
+
+
+class NotifyWakeup:
+    """Connects in the background, and again whenever the server went away. A nudge meanwhile is sent afterwards."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._bell = LocalWakeup()
+        self._pending = asyncio.Event()
+        self._debounce: Debounce | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def nudge(self) -> None:
+        if self._debounce is not None:
+            self._debounce.ask()
+
+    async def wait(self, seconds: float) -> None:
+        await self._bell.wait(seconds)
+
+    async def open(self) -> None:
+        self._debounce = Debounce(self._pending.set)
+        self._task = asyncio.create_task(self._keep_connected(), name="landfast notify")
+
+    async def close(self) -> None:
+        task, debounce = self._task, self._debounce
+        self._task = self._debounce = None
+        if debounce is not None:
+            debounce.stop()
+        if task is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _keep_connected(self) -> None:
+        while True:
+            with suppress(*_LOST):
+                connection = await asyncpg.connect(
+                    self._dsn,
+                    timeout=ANSWERS_WITHIN,
+                    command_timeout=ANSWERS_WITHIN,
+                    server_settings={"application_name": "landfast wakeup"},
+                )
+                try:
+                    await self._converse(connection)
+                finally:
+                    connection.terminate()
+            await asyncio.sleep(RETRY_AFTER)
+
+    async def _converse(self, connection: asyncpg.Connection[asyncpg.Record]) -> None:
+        await connection.add_listener(CHANNEL, lambda *_: self._bell.nudge())
+        # A lost connection looks like something to send, and the attempt to send it fails at once.
+        connection.add_termination_listener(lambda _: self._pending.set())
+        # What was notified while nobody listened is lost: look once.
+        self._bell.nudge()
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PROBE_AFTER):
+                    await self._pending.wait()
+            is_nudge = self._pending.is_set()
+            self._pending.clear()
+            try:
+                await connection.execute(f"NOTIFY {CHANNEL}" if is_nudge else "SELECT 1")
+            except _LOST:
+                self._pending.set()
+                raise

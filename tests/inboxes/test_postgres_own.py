@@ -1,0 +1,291 @@
+"""What is PostgreSQL's own: durability, outages, partitions, watermark."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import asyncpg
+import pytest
+
+from landfast.domain.census import SourceTally, TallyReport
+from landfast.domain.errors import InboxUnavailableError, RowRefusedError
+from landfast.domain.ids import BootId
+from landfast.domain.lifecycle import Signal, State
+from landfast.inboxes.postgres import housekeeping, work
+from landfast.inboxes.postgres.statements import SQL
+from landfast.testing.conformance.inbox.bench import claim, claim_one, look, state_of
+from landfast.testing.factory import LEASE, WORKER, deliveries, delivery, event_in, settlement, token
+from tests.inboxes.postgres_bench import PostgresBench
+from tests.servers import Postgres
+
+WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+
+
+@pytest.fixture
+async def bench(database: str) -> AsyncIterator[PostgresBench]:
+    async with PostgresBench(database).migrated() as made:
+        yield made
+
+
+@pytest.mark.req("R3")
+async def test_a_record_is_flushed_at_its_commit_and_claims_and_settles_are_not(
+    bench: PostgresBench, database_name: str
+) -> None:
+    # The sessions default to the opposite for recording; a deferred trigger sees what holds at COMMIT.
+    await bench.fetch(f"ALTER DATABASE {database_name} SET synchronous_commit = off")
+    await bench.disconnect()
+    await _note_at_commit(bench, "identity", "INSERT")
+    await bench.inbox.record([delivery()])
+    assert await bench.fetch("SELECT noted FROM noted") == ["on"]
+
+    await bench.fetch(f"ALTER DATABASE {database_name} SET synchronous_commit = on")
+    await bench.disconnect()
+    await _note_at_commit(bench, "work", "UPDATE OR DELETE")
+    held = await claim_one(bench.inbox, 1)
+    await bench.inbox.settle([settlement(held, Signal.FINISH)])
+    assert await bench.fetch("SELECT noted FROM noted") == ["off", "off"]
+
+
+@pytest.mark.req("R3")
+async def test_what_was_recorded_survives_a_crash_of_the_server(bench: PostgresBench, postgres: Postgres) -> None:
+    batch = deliveries(20)
+    await bench.inbox.record(batch)
+    postgres.restart(immediate=True)
+    await bench.reconnected()
+    again = await bench.inbox.record(batch)
+    assert not any(one.is_new for one in again)
+    assert len(await claim(bench.inbox, 1, limit=50)) == 20
+
+
+async def test_without_a_server_every_part_is_unavailable_and_afterwards_each_works(
+    bench: PostgresBench, postgres: Postgres
+) -> None:
+    held = await event_in(bench.inbox, State.CLAIMED)
+    report = TallyReport(BootId(b"boot---1"), {"shop": SourceTally(1, 1)}, {})
+    calls: list[Callable[[], Awaitable[object]]] = [
+        lambda: bench.inbox.record([delivery("late")]),
+        lambda: bench.inbox.tally(report),
+        lambda: bench.inbox.claim(token=token(2), lease=LEASE, limit=1),
+        lambda: bench.inbox.claim_suspect(token=token(3), lease=LEASE),
+        bench.inbox.has_suspects,
+        lambda: bench.inbox.renew(worker=WORKER, lease=LEASE),
+        lambda: bench.inbox.settle([settlement(held, Signal.RELEASE)]),
+        bench.inbox.census,
+        lambda: bench.inbox.replay([held.event_id], forced=False, who="ada"),
+        bench.inbox.problems,
+    ]
+    postgres.stop()
+    try:
+        for call in calls:
+            with pytest.raises(InboxUnavailableError):
+                await call()
+        with pytest.raises(InboxUnavailableError):
+            await bench.new().open()
+    finally:
+        postgres.start()
+    await bench.reconnected()
+    for call in calls:
+        await call()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "ALTER TABLE landfast.work RENAME COLUMN token TO tokn",
+        "ALTER TABLE landfast.work RENAME TO labour",
+        "DROP FUNCTION landfast.clock() CASCADE",
+        "ALTER SCHEMA landfast RENAME TO seafast",
+    ],
+)
+async def test_a_broken_schema_is_an_outage_and_no_crash(bench: PostgresBench, damage: str) -> None:
+    await bench.inbox.record([delivery()])
+    await bench.fetch(damage)
+    with pytest.raises(InboxUnavailableError):
+        await claim(bench.inbox, 1)
+    assert await bench.inbox.problems()
+
+
+async def test_a_demoted_server_is_an_outage(bench: PostgresBench, database_name: str) -> None:
+    await bench.fetch(f"ALTER DATABASE {database_name} SET default_transaction_read_only = on")
+    await bench.inbox.close()
+    await bench.inbox.open()
+    with pytest.raises(InboxUnavailableError, match="read-only"):
+        await bench.inbox.record([delivery()])
+
+
+@pytest.mark.parametrize("key", ["nul \0", "half a pair \ud800"])
+async def test_text_that_no_column_takes_is_a_refused_row(bench: PostgresBench, key: str) -> None:
+    with pytest.raises(RowRefusedError):
+        await bench.inbox.record([delivery("good"), delivery(key)])
+    assert (await bench.inbox.census()).events == 0
+
+
+async def test_an_inbox_that_is_not_open_is_unavailable(bench: PostgresBench) -> None:
+    with pytest.raises(InboxUnavailableError):
+        await bench.new().record([delivery()])
+
+
+@pytest.mark.req("R3")
+async def test_workers_that_hang_leave_intake_its_connection(bench: PostgresBench) -> None:
+    blocker = await asyncpg.connect(bench.dsn)
+    async with blocker.transaction():
+        await blocker.execute("LOCK TABLE landfast.shelf")
+        stuck = [asyncio.create_task(claim(bench.inbox, number)) for number in range(8)]
+        await bench.until(WAITING, 4)
+        assert (await bench.inbox.record([delivery()]))[0].is_new
+    await asyncio.gather(*stuck)
+    await blocker.close()
+
+
+@pytest.mark.req("R6")
+async def test_a_twin_waits_for_the_first_and_is_new_only_if_that_rolled_back(bench: PostgresBench) -> None:
+    what = delivery()
+    rival = await asyncpg.connect(bench.dsn)
+    transaction = rival.transaction()
+    await transaction.start()
+    await rival.execute("INSERT INTO landfast.identity VALUES ($1, now())", what.event_id)
+    twin = asyncio.create_task(bench.inbox.record([what]))
+    await bench.until(WAITING, 1)
+    assert not twin.done()
+    await transaction.rollback()
+    assert (await twin)[0].is_new
+    await rival.close()
+
+
+async def test_claims_are_hot_updates(bench: PostgresBench) -> None:
+    await bench.inbox.record(deliveries(500))
+    for number in range(10):
+        await claim(bench.inbox, number, limit=50)
+    await bench.inbox.close()  # a backend reports its counts when it goes
+    await bench.until("SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'work'", 500)
+    (share,) = await bench.fetch(
+        "SELECT n_tup_hot_upd::float / n_tup_upd FROM pg_stat_user_tables WHERE relname = 'work'"
+    )
+    assert share > 0.9
+
+
+async def test_what_was_released_below_the_watermark_waits_no_longer_than_a_second(bench: PostgresBench) -> None:
+    await bench.inbox.record(deliveries(20))
+    first, second = await claim(bench.inbox, 1, limit=2)
+    await bench.inbox.settle([settlement(first, Signal.RELEASE)])
+    assert [one.key for one in await claim(bench.inbox, 2, limit=2)] == ["evt_0002", "evt_0003"]
+    bench.clock.advance(1)
+    assert [one.key for one in await claim(bench.inbox, 3, limit=2)] == ["evt_0000", "evt_0004"]
+    assert second.key == "evt_0001"
+
+
+async def test_without_a_backlog_what_was_released_is_claimed_at_once(bench: PostgresBench) -> None:
+    await bench.inbox.record(deliveries(5))
+    held = await claim(bench.inbox, 1, limit=4)
+    await bench.inbox.settle([settlement(held[2], Signal.RELEASE)])
+    assert [one.key for one in await claim(bench.inbox, 2, limit=10)] == ["evt_0002", "evt_0004"]
+
+
+async def test_a_suspect_far_behind_the_front_is_found_when_everything_is_searched(
+    bench: PostgresBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "FRONT", 3)
+    assert not await bench.inbox.has_suspects()  # searches everything once, and then the front only
+    await bench.inbox.record(deliveries(6))
+    await bench.fetch("UPDATE landfast.work SET suspect = true WHERE seq >= 5")
+    assert not await bench.inbox.has_suspects()
+    assert await bench.inbox.claim_suspect(token=token(1), lease=LEASE) is None
+    bench.clock.advance(work.SEARCH_ALL_EVERY)
+    assert await bench.inbox.has_suspects()
+    found = [await bench.inbox.claim_suspect(token=token(number), lease=LEASE) for number in (2, 3, 4)]
+    assert [one and one.key for one in found] == ["evt_0004", "evt_0005", None]
+
+
+async def test_bodies_and_history_lie_in_the_week_of_their_arrival(bench: PostgresBench) -> None:
+    now = datetime.now(UTC)
+    held = await event_in(bench.inbox, State.DONE, delivery("now", received_at=now))
+    await event_in(bench.inbox, State.DONE, delivery("long ago", received_at=datetime(1999, 1, 1, tzinfo=UTC)))
+    week = f"{now:%Gw%V}"
+    for table in ("body", "history"):
+        places = await bench.fetch(f"SELECT DISTINCT tableoid::regclass::text FROM landfast.{table} ORDER BY 1")
+        assert set(places) == {f"landfast.{table}_{week}", f"landfast.{table}_default"}
+    assert (await look(bench.inbox, held.event_id)).summary.received_at == now
+
+
+async def test_partitions_are_made_ahead_whenever_an_inbox_opens(bench: PostgresBench) -> None:
+    count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'landfast.body'::regclass"
+    (before,) = await bench.fetch(count)
+    await bench.advance(3 * 7 * 86_400)
+    await bench.another()
+    assert await bench.fetch(count) == [before + 3]
+
+
+async def test_an_inbox_that_runs_for_weeks_makes_partitions_every_day(bench: PostgresBench) -> None:
+    count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'landfast.body'::regclass"
+    (before,) = await bench.fetch(count)
+    report = TallyReport(BootId(b"boot-one"), {}, {})
+    await bench.advance(3 * 7 * 86_400)
+    await bench.inbox.tally(report)
+    assert await bench.fetch(count) == [before]
+    bench.clock.advance(86_400)
+    await bench.inbox.tally(report)
+    assert await bench.fetch(count) == [before + 3]
+
+
+async def test_a_week_that_the_default_partition_holds_stays_there(bench: PostgresBench) -> None:
+    year = 366 * 86_400
+    future = datetime.fromtimestamp(datetime.now(UTC).timestamp() + year, UTC)
+    held = await event_in(bench.inbox, State.DONE, delivery(received_at=future))
+    await bench.advance(year)
+    other = await bench.another()
+    weeks = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'landfast.body'::regclass"
+    assert await bench.fetch(weeks) == [2 * (housekeeping.WEEKS_AHEAD + 2) + 1 - 1]  # all but that one were made
+    await other.record([delivery("more", received_at=future)])
+    assert await state_of(other, held.event_id) is State.DONE
+
+
+async def test_an_operator_waits_for_another_who_replays_the_same_event(bench: PostgresBench) -> None:
+    held = await event_in(bench.inbox, State.DONE)
+    rival = await asyncpg.connect(bench.dsn)
+    async with rival.transaction():
+        await rival.execute(SQL["lock"], [held.event_id])
+        assert await rival.fetchval(SQL["replay"], [held.event_id], False, "grace") == 1
+        second = asyncio.create_task(bench.inbox.replay([held.event_id], forced=True, who="ada"))
+        await bench.until(WAITING, 1)
+    assert await second == 0
+    lines = (await look(bench.inbox, held.event_id)).history
+    assert [(line.run, line.who) for line in lines if line.signal is Signal.REPLAY] == [(2, "grace")]
+    await rival.close()
+
+
+async def test_a_delay_beyond_the_calendar_is_a_long_one(bench: PostgresBench) -> None:
+    held = await event_in(bench.inbox, State.CLAIMED)
+    far = replace(settlement(held, Signal.RETRY), due_in=1e300)
+    assert list(await bench.inbox.settle([far])) == [True]
+
+
+async def test_the_proof_would_miss_an_event_that_is_nowhere(bench: PostgresBench) -> None:
+    await bench.inbox.record(deliveries(3))
+    await bench.fetch("DELETE FROM landfast.work WHERE seq = 1")
+    census = await bench.inbox.census()
+    assert (census.events, sum(census.states.values())) == (3, 2)
+
+
+async def test_a_backlog_is_claimed_and_settled_whole(bench: PostgresBench) -> None:
+    await bench.inbox.record(deliveries(1000))
+    done = 0
+    while held := await claim(bench.inbox, done, limit=300):
+        assert all(await bench.inbox.settle([settlement(one, Signal.FINISH) for one in held]))
+        done += len(held)
+    assert (await bench.inbox.census()).states[State.DONE] == done == 1000
+
+
+async def _note_at_commit(bench: PostgresBench, table: str, events: str) -> None:
+    await bench.fetch("DROP TABLE IF EXISTS noted")
+    await bench.fetch("CREATE TABLE noted (noted text)")
+    await bench.fetch(
+        "CREATE OR REPLACE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " INSERT INTO public.noted VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$"
+    )
+    await bench.fetch(
+        f"CREATE CONSTRAINT TRIGGER note AFTER {events} ON landfast.{table}"
+        " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note()"
+    )
