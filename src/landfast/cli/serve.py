@@ -1,0 +1,133 @@
+"""`landfast serve`: intake and workers on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from pathlib import Path
+
+import click
+
+from landfast import __version__, config, telemetry
+from landfast.app import Inbox, load
+from landfast.domain.errors import ConfigError
+from landfast.processes import intake_process, logs, serving, tls
+from landfast.processes.lifeline import Lifeline
+from landfast.processes.supervisor import News
+
+
+@click.command()
+@click.argument("app", required=False)
+@click.option("--host", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 chooses a free one.")
+@click.option("--intakes", type=click.IntRange(1, 64), help="How many processes take webhooks in.")
+@click.option("--workers", type=click.IntRange(0, 64), help="How many processes run handlers; 0: only take in.")
+@click.option("--reload", is_flag=True, help="Restart when the application's files change (for development).")
+@click.option("--tls-cert", type=click.Path(path_type=Path), help="Certificate chain, PEM.")
+@click.option("--tls-key", type=click.Path(path_type=Path), help="Its private key, PEM.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="One JSON line when ready, and one for what becomes of each process."
+)
+@click.option("--lifeline", type=int, hidden=True)
+def serve(
+    *,
+    app: str | None,
+    host: str | None,
+    port: int | None,
+    intakes: int | None,
+    workers: int | None,
+    reload: bool,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    as_json: bool,
+    lifeline: int | None,
+) -> int:
+    """Take webhooks in and run their handlers.
+
+    APP is module:inbox or a file, found from the current directory.
+    """
+    began = time.monotonic()
+    logs.to_stderr("serve ")
+    name = app or default_app()
+    inbox = load(name)
+    settings = inbox.settings
+    plan = serving.Plan(
+        app=name,
+        host=settings.host if host is None else host,
+        port=settings.port if port is None else port,
+        intakes=settings.intakes if intakes is None else intakes,
+        workers=settings.workers if workers is None else workers,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        reload_from=_folder(name) if reload else None,
+    )
+
+    def up(port: int) -> None:
+        seconds = time.monotonic() - began
+        _say(json.dumps({"ready": True, "port": port}) if as_json else banner(inbox, plan, port, seconds))
+
+    tell = _tell_json if as_json else _tell
+    tied = Lifeline(lifeline) if lifeline is not None else None
+    return asyncio.run(serving.serve(inbox, plan, up=up, tell=tell, lifeline=tied))
+
+
+@click.command("_intake", hidden=True)
+@click.argument("app")
+@click.option("--fd", type=int, required=True)
+@click.option("--lifeline", type=int, required=True)
+@click.option("--tls-cert", type=click.Path(path_type=Path))
+@click.option("--tls-key", type=click.Path(path_type=Path))
+def intake(*, app: str, fd: int, lifeline: int, tls_cert: Path | None, tls_key: Path | None) -> None:
+    """One intake process; `serve` starts it."""
+    intake_process.run(load(app), listener=fd, lifeline=Lifeline(lifeline), tls=tls.context(tls_cert, tls_key))
+
+
+def banner(inbox: Inbox, plan: serving.Plan, port: int, seconds: float) -> str:
+    scheme = "https" if plan.tls_cert else "http"
+    host = f"[{plan.host}]" if ":" in plan.host else plan.host
+    settings = inbox.settings
+    kept = "every ack fsynced" if settings.store.is_sqlite else "every ack committed"
+    lines = [f"landfast {__version__}   ready in {seconds:.1f} s"]
+    lines += [_row("inbox", [f"{scheme}://{host}:{port}/in/{source}" for source in inbox.sources])]
+    lines += [_row("store", [f"{settings.store}, {kept}"]), _row("ledger", [str(settings.ledger)])]
+    handlers = [f"{handler.name} ({handler.source} {handler.pattern})" for handler in inbox.registry.handlers]
+    if plan.workers == 0:
+        handlers = ["none here (--workers 0): run them with landfast work"]
+    lines += [_row("handlers", handlers or ["none yet: events are kept until there is one"])]
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def _row(name: str, values: list[str]) -> str:
+    return f"{name:<11}" + ("\n  " + " " * 11).join(values)
+
+
+def _folder(app: str) -> Path:
+    place = app.partition(":")[0]
+    return Path(place).resolve().parent if place.endswith(".py") else Path.cwd()
+
+
+def _tell(news: News) -> None:
+    if news.what == "ended" and news.code != 0:
+        telemetry.warn("a process ended", role=news.role, pid=news.pid, code=news.code)
+    elif news.what == "ready":
+        telemetry.info("ready", role=news.role, pid=news.pid)
+
+
+def _tell_json(news: News) -> None:
+    line = {"process": news.role, "state": news.what, "pid": news.pid}
+    _say(json.dumps(line if news.code is None else line | {"code": news.code}))
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):  # whoever read our output has gone; the webhooks have not
+        click.echo(text)
+
+
+def default_app() -> str:
+    """The `app` of landfast.toml."""
+    app = config.load().app
+    if app is None:
+        raise ConfigError("app: say which, such as landfast serve shop:inbox, or set app in landfast.toml")
+    return app

@@ -1,0 +1,1 @@
+"""The demo's parts: a storm of deliveries, a naive shop that it drowns, and a shop on Landfast that it does not."""

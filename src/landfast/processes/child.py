@@ -1,0 +1,80 @@
+"""One process of ours, seen from the supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import Sequence
+from typing import Any
+
+INTERPRETER = (sys.executable, "-P", "-m", "landfast")
+"""A fresh interpreter, not a fork: nothing that the supervisor has open leaks into it. -P keeps a `click.py` in the
+user's folder from being taken for ours; the loader adds that folder itself."""
+
+
+class Child:
+    """A process at the other end of a lifeline: it says once that it is ready, and stops when our end closes."""
+
+    def __init__(self, process: Process, lifeline: socket.socket) -> None:
+        self._process = process
+        self._lifeline = lifeline
+        self.is_ready = False
+        self.is_dismissed = False
+        """We asked it to stop; its end is no accident."""
+
+    @classmethod
+    async def start(cls, arguments: Sequence[str], *, listener: socket.socket | None = None, **settings: Any) -> Child:
+        """`landfast` with these arguments; `settings` go to `subprocess`."""
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        fds = [theirs.fileno()]
+        command = [*INTERPRETER, *arguments, "--lifeline", str(theirs.fileno())]
+        if listener is not None:
+            fds.append(listener.fileno())
+            command += ["--fd", str(listener.fileno())]
+        try:
+            # A process group of its own: Ctrl-C reaches the supervisor alone, which then stops its children in order.
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=DEVNULL, pass_fds=fds, process_group=0, **settings
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        return cls(process, ours)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def stdout(self) -> asyncio.StreamReader | None:
+        return self._process.stdout
+
+    async def wait_ready(self) -> bool:
+        """False when it ended before it was ready."""
+        try:
+            self.is_ready = bool(await asyncio.get_running_loop().sock_recv(self._lifeline, 1))
+        except OSError:
+            self.is_ready = False
+        return self.is_ready
+
+    async def wait(self) -> int:
+        """How it ended: its exit code, or minus the signal that ended it."""
+        try:
+            return await self._process.wait()
+        finally:
+            self._lifeline.close()
+
+    def dismiss(self) -> None:
+        self.is_dismissed = True
+        with contextlib.suppress(ProcessLookupError):
+            self._process.terminate()
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()

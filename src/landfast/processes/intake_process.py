@@ -1,0 +1,35 @@
+"""One intake process: takes webhooks in on the socket that the supervisor listens on."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import ssl
+
+import uvloop
+
+from landfast.app import Inbox
+from landfast.processes import logs
+from landfast.processes.lifeline import GRACE, Lifeline
+from landfast.web.http.server import HttpServer
+
+DRAIN = GRACE * 0.8
+"""Seconds for the answers in flight. The rest of the grace is for the last commit and the last counters."""
+
+
+def run(inbox: Inbox, *, listener: int, lifeline: Lifeline, tls: ssl.SSLContext | None = None) -> None:
+    logs.to_stderr("intake")
+    lifeline.hold()
+    uvloop.run(_take_in(inbox, listener, lifeline, tls))
+    lifeline.let_go()
+
+
+async def _take_in(inbox: Inbox, listener: int, lifeline: Lifeline, tls: ssl.SSLContext | None) -> None:
+    stopping = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
+    async with inbox.intake() as intake:
+        server = HttpServer(intake, tls=tls)
+        await server.start(listener)
+        lifeline.say_ready()
+        await stopping.wait()
+        await server.stop(grace=DRAIN)

@@ -1,0 +1,46 @@
+"""One worker process: runs the user's handlers where nothing they do can delay an acknowledgement."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+import uvloop
+
+from landfast.app import Inbox
+from landfast.domain.ids import WorkerId
+from landfast.processes import logs
+from landfast.processes.lifeline import Lifeline
+from landfast.processes.watchdog import MARGIN, Watchdog
+
+
+def run(inbox: Inbox, *, worker_id: WorkerId | None = None, lifeline: Lifeline | None = None) -> None:
+    """Until SIGTERM or Ctrl-C; what is in hand then is finished."""
+    logs.to_stderr("worker")
+    if lifeline is not None:
+        lifeline.hold()
+    uvloop.run(_work(inbox, worker_id, lifeline))
+    if lifeline is not None:
+        lifeline.let_go()
+
+
+async def _work(inbox: Inbox, worker_id: WorkerId | None, lifeline: Lifeline | None) -> None:
+    watchdog = Watchdog(patience=_longest_deadline(inbox) + MARGIN)
+    async with inbox.worker(worker_id) as worker:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, worker.stop)
+        beating = asyncio.create_task(watchdog.beat())
+        watchdog.watch()
+        if lifeline is not None:
+            lifeline.say_ready()
+        try:
+            await worker.run()
+        finally:
+            watchdog.stop()
+            beating.cancel()
+
+
+def _longest_deadline(inbox: Inbox) -> float:
+    deadlines = [handler.deadline for handler in inbox.registry.handlers]
+    deadlines += [effect.deadline for effect in inbox.registry.effects.values()]
+    return max(deadlines, default=0.0)

@@ -1,0 +1,123 @@
+"""The storm and the massacre, against a real `landfast serve` on both stores."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import signal
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from landfast.cli.storm.load import Answers, send_all
+from landfast.cli.storm.play import Checkpoints
+from landfast.cli.storm.servers import Serve
+from landfast.domain.ids import event_id
+from landfast.domain.lifecycle import State
+from tests.shops import DOOR, ORDER, Shop, postgres_shop, sqlite_shop
+
+ROUNDS = 3
+PER_ROUND = 300
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Shop:
+    if request.param == "sqlite":
+        shop = sqlite_shop(tmp_path)
+    else:
+        shop = postgres_shop(tmp_path, request.getfixturevalue("database"))
+    await shop.create_orders()
+    return shop
+
+
+@pytest.mark.req("R50", "R6", "R24")
+async def test_11247_deliveries_of_one_event_with_the_worker_killed_three_times_make_one_order(shop: Shop) -> None:
+    shop.write(ORDER, DOOR)
+    body = shop.sender.payment()
+    answers = Answers()
+    async with shop.serving("--intakes", "2") as serve, asyncio.TaskGroup() as storm:
+        checkpoints = Checkpoints(11_247)
+        deliveries = shop.sender.deliveries(body, 11_247)
+        sending = storm.create_task(send_all(serve.port, deliveries, answers=answers, hold=checkpoints.pass_one))
+        for kills in range(1, 4):
+            await checkpoints.reached.wait()
+            await _kill_inside(shop, serve)
+            checkpoints.move_on(kills)
+        (shop.folder / "open").touch()
+        await sending
+        await _all_are_done(shop, 1)
+
+    _assert_no_accident(shop)
+    assert answers.statuses == {200: 11_247}
+    assert await shop.orders() == ["evt_1NqQPbL7xK9"]
+
+
+@pytest.mark.req("R24", "R3")
+async def test_kill_9_of_everything_under_load_loses_nothing_and_doubles_nothing(shop: Shop) -> None:
+    shop.write(ORDER)
+    shop.settings["LANDFAST_LEASE"] = "1"
+    bodies = {f"evt_{n}": shop.sender.payment(f"evt_{n}") for n in range((ROUNDS + 1) * PER_ROUND)}
+    waiting = list(bodies)
+    acknowledged: set[str] = set()
+    fired = 0
+    for number in range(ROUNDS + 1):
+        async with shop.serving() as serve:
+            is_last = number == ROUNDS
+            wanted = len(acknowledged) + PER_ROUND // 2
+            sending = asyncio.create_task(_send_round(shop, serve, waiting, bodies, acknowledged))
+            while not is_last and len(acknowledged) < wanted and not sending.done():  # noqa: ASYNC110 - a mere poll
+                await asyncio.sleep(0)
+            if not is_last:
+                fired += not sending.done()
+                await serve.kill()
+            await sending
+            waiting = [key for key in bodies if key not in acknowledged]
+            if is_last:
+                await _all_are_done(shop, len(bodies))
+
+    _assert_no_accident(shop)
+    assert fired == ROUNDS, "void: a kill came after the load"
+    assert acknowledged == bodies.keys()
+    assert Counter(await shop.orders()) == Counter(bodies.keys())
+    async with shop.archive() as archive:
+        for key in acknowledged:
+            record = await archive.show(event_id("stripe", key))
+            assert record is not None, "acknowledged and lost"
+            assert record.summary.state is State.DONE
+            assert hashlib.sha256(record.body).digest() == hashlib.sha256(bodies[key]).digest()
+
+
+async def _send_round(
+    shop: Shop, serve: Serve, waiting: list[str], bodies: dict[str, bytes], acknowledged: set[str]
+) -> None:
+    requests = {shop.sender.delivery(bodies[key]): key for key in waiting}
+
+    def heard(request: bytes, status: int | None) -> None:
+        if status == 200:
+            acknowledged.add(requests[request])
+
+    await send_all(serve.port, requests, answers=Answers(), heard=heard, connections=16)
+
+
+async def _kill_inside(shop: Shop, serve: Serve) -> None:
+    """Kill a worker that has written its order and not committed it."""
+    async with asyncio.timeout(60):
+        while not (inside := [pid for pid in serve.pids("worker") if (shop.folder / f"inside-{pid}").exists()]):  # noqa: ASYNC110 - a file of another process
+            await asyncio.sleep(0.01)
+        os.kill(inside[0], signal.SIGKILL)
+        await serve.until(lambda: inside[0] not in serve.processes)
+
+
+async def _all_are_done(shop: Shop, events: int) -> None:
+    async with asyncio.timeout(60), shop.archive() as archive:
+        while (census := await archive.census()).states.get(State.DONE, 0) != events:
+            assert census.states.get(State.DEAD, 0) == 0, "no event may die of a killed worker"
+            await asyncio.sleep(0.05)
+
+
+def _assert_no_accident(shop: Shop) -> None:
+    """A worker that dies of a bug is replaced, and everything still ends well; so look for it."""
+    log = (shop.folder / "serve.log").read_text()
+    assert "Traceback" not in log, log[log.index("Traceback") :][:8000]
