@@ -1,0 +1,1 @@
+"""Ledgers: where receipts and staged effects stand beside the user's own tables."""

@@ -1,0 +1,68 @@
+"""What a handler writes on: asyncpg's own connection, without its way to commit."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from landfast.ledgers import control
+from landfast.ledgers.postgres import faults
+
+if TYPE_CHECKING:
+    from asyncpg import Record
+    from asyncpg.pool import PoolConnectionProxy
+
+
+class PostgresHandle:
+    """A Transaction. It has no way to commit."""
+
+    def __init__(self, connection: PoolConnectionProxy[Record]) -> None:
+        self._connection = connection
+        self._ended = False
+        self._savepoints = 0
+
+    @property
+    def connection(self) -> PoolConnectionProxy[Record]:
+        if self._ended:
+            raise control.ended()
+        return self._connection
+
+    async def execute(self, query: str, *args: Any) -> str:
+        return await self._admit(query).execute(query, *args)
+
+    async def fetch(self, query: str, *args: Any) -> Sequence[Record]:
+        return await self._admit(query).fetch(query, *args)
+
+    async def fetchrow(self, query: str, *args: Any) -> Record | None:
+        return await self._admit(query).fetchrow(query, *args)
+
+    async def fetchval(self, query: str, *args: Any) -> Any:
+        return await self._admit(query).fetchval(query, *args)
+
+    def savepoint(self) -> AbstractAsyncContextManager[None]:
+        return self._savepoint()
+
+    def end(self) -> None:
+        self._ended = True
+
+    @asynccontextmanager
+    async def _savepoint(self) -> AsyncIterator[None]:
+        self._savepoints += 1
+        name = f"landfast_{self._savepoints}"
+        await self.execute(f"SAVEPOINT {name}")
+        try:
+            yield
+        except BaseException:
+            if not self._ended and not faults.is_gone(self._connection) and self._connection.is_in_transaction():
+                await self.execute(f"ROLLBACK TO {name}; RELEASE {name}")
+            raise
+        await self.execute(f"RELEASE {name}")
+
+    def _admit(self, query: str) -> PoolConnectionProxy[Record]:
+        control.refuse(query)
+        connection = self.connection
+        if not faults.is_gone(connection) and not connection.is_in_transaction():
+            # Outside of a transaction the server would commit this statement by itself.
+            raise control.ended_by_handler()
+        return connection

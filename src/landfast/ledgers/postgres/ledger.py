@@ -1,0 +1,101 @@
+"""The ledger in a PostgreSQL database of the user's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from landfast.domain.errors import CommitRefusedError, CommitUnknownError, LedgerUnavailableError
+from landfast.domain.fault import Fault
+from landfast.domain.ids import InboxId, ReceiptDigest
+from landfast.domain.outcome import Receipt
+from landfast.ledgers import isolation as levels
+from landfast.ledgers import limits
+from landfast.ledgers.postgres import faults, rows, store
+from landfast.ledgers.postgres.effects import PostgresEffects
+from landfast.ledgers.postgres.transaction import PostgresTransaction
+from landfast.ports.clock import Chance, Clock
+
+if TYPE_CHECKING:
+    from asyncpg import Record
+    from asyncpg.pool import Pool, PoolConnectionProxy
+
+DESK_SIZE = 2
+"""Connections for everything but handlers: tombstones, receipts and effects never wait for a slow handler."""
+
+
+class PostgresLedger(PostgresEffects):
+    """A Ledger, an EffectStore and a Store."""
+
+    def __init__(self, dsn: str, *, clock: Clock, chance: Chance, pool: int = 4) -> None:  # noqa: ARG002 - the server has the clock
+        self._dsn = dsn
+        self._chance = chance
+        self._size = pool
+        self._handlers: Pool[Record]
+
+    async def begin(self, *, deadline: float, isolation: str | None = None) -> PostgresTransaction:
+        return await self._begin(self._handlers, deadline=deadline, isolation=levels.level(isolation))
+
+    async def bury(self, tombstones: Sequence[Receipt]) -> Sequence[Receipt]:
+        transaction = await self._begin(self._desk, deadline=limits.ANSWER_WAIT, isolation=levels.level(None))
+        try:
+            there = await transaction.bury(tombstones)
+            await transaction.commit(results=(), effects=())
+        except (CommitRefusedError, CommitUnknownError) as error:
+            raise LedgerUnavailableError("ledger: the tombstones may not be there; bury them again") from error
+        finally:
+            await transaction.rollback()
+        return there
+
+    async def receipts(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
+        return [rows.receipt(row) for row in await self._fetch("read_receipts", digests)]
+
+    async def bind(self, inbox: InboxId) -> str:
+        await self._fetch("bind", inbox)
+        (row,) = await self._fetch("name")
+        return str(row["name"])
+
+    def diagnose(self, error: BaseException) -> Fault:
+        return faults.diagnose(error)
+
+    async def open(self) -> None:
+        self._handlers, self._desk = await store.connect(self._dsn, self._size, DESK_SIZE)
+
+    async def close(self) -> None:
+        for pool in (self._handlers, self._desk):
+            try:
+                async with asyncio.timeout(limits.ANSWER_WAIT):
+                    await pool.close()
+            except TimeoutError:
+                pool.terminate()
+
+    async def migrate(self) -> Sequence[str]:
+        async with self._connection() as connection:
+            return await store.migrate(connection, self._chance.bytes(8).hex())
+
+    async def problems(self) -> Sequence[str]:
+        async with self._connection() as connection:
+            return await store.problems(connection)
+
+    async def _begin(self, pool: Pool[Record], *, deadline: float, isolation: str) -> PostgresTransaction:
+        try:
+            connection = await pool.acquire()
+        except faults.ANY as error:
+            raise faults.unavailable(error) from error
+        transaction = PostgresTransaction(pool, connection, silence=deadline + limits.STOPPED_GRACE)
+        try:
+            await transaction.begin(isolation)
+        except BaseException:
+            await transaction.rollback()
+            raise
+        return transaction
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[PoolConnectionProxy[Record]]:
+        try:
+            async with self._desk.acquire() as connection:
+                yield connection
+        except faults.ANY as error:
+            raise faults.unavailable(error) from error

@@ -1,0 +1,39 @@
+"""How a ledger's transaction begins: statements without values, sent together in one round trip.
+
+Only SET LOCAL: behind PgBouncer the session is not ours.
+"""
+
+from __future__ import annotations
+
+from landfast.ledgers import limits
+
+RELAX = "SET LOCAL lock_timeout TO DEFAULT"
+"""Once the receipts are ours, the locks are the handler's, and so is the time that it waits for them."""
+
+RESET = ("RESET ROLE", "RESET ALL")
+"""What the session began with; `RESET ALL` leaves the role."""
+
+
+def begin(isolation: str, *, silence: float) -> tuple[str, ...]:
+    wait = f"SET LOCAL lock_timeout = {_milliseconds(limits.RECEIPT_WAIT)}"
+    return (f"BEGIN ISOLATION LEVEL {isolation} READ WRITE", *local(silence=silence), wait)
+
+
+def local(*, silence: float) -> tuple[str, ...]:
+    """What every transaction of ours needs, whatever the server, the role or a handler has set."""
+    return (
+        # A receipt that a crash of the server can undo would let the handler run twice.
+        "SET LOCAL synchronous_commit = on",
+        # A worker that was stopped holds its receipts no longer than this.
+        f"SET LOCAL idle_in_transaction_session_timeout = {_milliseconds(silence)}",
+        # A worker that died during a statement is noticed while the statement still runs ...
+        "SET LOCAL client_connection_check_interval = '2s'",
+        # ... and a machine that vanished, within half a minute.
+        "SET LOCAL tcp_keepalives_idle = 10",
+        "SET LOCAL tcp_keepalives_interval = 5",
+        "SET LOCAL tcp_keepalives_count = 3",
+    )
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, round(seconds * 1000))  # 0 would mean for ever

@@ -1,0 +1,14 @@
+-- Results, effects and the guard row in one statement: the last before COMMIT.
+WITH stored AS (
+    UPDATE landfast_receipt AS receipt
+    SET result = given.result
+    FROM unnest($2::bytea[], $3::text[], $4::integer[], $5::bytea[]) AS given (digest, handler, run, result)
+    WHERE receipt.digest = given.digest AND receipt.handler = given.handler AND receipt.run = given.run
+), staged AS (
+    INSERT INTO landfast_effect (key, run, name, arguments, context, digest, handler)
+    SELECT key, run, name, arguments, context, digest, handler
+    FROM unnest($6::text[], $7::integer[], $8::text[], $9::bytea[], $10::bytea[], $11::bytea[], $12::text[])
+        AS given (key, run, name, arguments, context, digest, handler)
+    ON CONFLICT (key, run) DO NOTHING
+)
+DELETE FROM landfast_guard WHERE ctid = ANY($1::tid[])

@@ -1,0 +1,1 @@
+SELECT state, count(*) AS count FROM landfast_effect GROUP BY state

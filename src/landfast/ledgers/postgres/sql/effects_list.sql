@@ -1,0 +1,5 @@
+SELECT key, run, handler, name, arguments, state, tries_count AS attempts, error, message, trace, created_at
+FROM landfast_effect
+WHERE ($1::bytea IS NULL OR digest = $1) AND ($2::text IS NULL OR state = $2)
+ORDER BY seq DESC
+LIMIT $3

@@ -1,0 +1,4 @@
+SELECT digest, handler, run, outcome, result
+FROM landfast_receipt
+WHERE digest = ANY($1::bytea[])
+ORDER BY digest, handler, run

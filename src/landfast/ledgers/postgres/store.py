@@ -1,0 +1,127 @@
+"""Connecting to, migrating and examining a PostgreSQL ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from landfast import sqlfiles
+from landfast.domain.errors import ConfigError, LedgerUnavailableError
+from landfast.ledgers import limits, schema
+from landfast.ledgers.postgres import faults, rows
+
+if TYPE_CHECKING:
+    from asyncpg import Connection, Record
+    from asyncpg.pool import Pool, PoolConnectionProxy
+
+MIGRATIONS = sqlfiles.migrations("landfast.ledgers.postgres")
+
+OLDEST_VERSION = 14
+"""The first with client_connection_check_interval, which notices a client that went away during a statement."""
+
+STATEMENTS = 100
+"""Prepared statements that a connection keeps: ours are a dozen, handlers have their own. Without them each statement
+takes a second round trip, and three times as long."""
+
+_REFUSED = ("28", "3D000", "42501")  # who we are, which database, what we may do there
+
+
+async def connect(dsn: str, *sizes: int) -> list[Pool[Record]]:
+    """Pools of these sizes, on a server that can keep our promise."""
+    pools: list[Pool[Record]] = []
+    try:
+        statements = await _admit(dsn)
+        for size in sizes:
+            pool = asyncpg.create_pool(
+                dsn, min_size=1, max_size=size, statement_cache_size=statements, timeout=limits.CONNECT_WAIT
+            )
+            pools.append(pool)
+            await pool
+    except (ValueError, *faults.ANY) as error:
+        for pool in pools:
+            pool.terminate()
+        raise _unopened(dsn, error) from error
+    return pools
+
+
+async def _admit(dsn: str) -> int:
+    """Refuse a server that does not keep what it commits; otherwise, how many prepared statements it may keep."""
+    connection = await asyncpg.connect(dsn, statement_cache_size=0, timeout=limits.CONNECT_WAIT)
+    try:
+        if connection.get_server_version().major < OLDEST_VERSION:
+            raise ConfigError(f"ledger (LANDFAST_LEDGER): use PostgreSQL {OLDEST_VERSION} or newer; this one is older")
+        for problem in await _durability(connection):
+            raise ConfigError(problem)
+        return 0 if await is_pooled(connection) else STATEMENTS
+    finally:
+        connection.terminate()
+
+
+async def is_pooled(connection: Connection[Record]) -> bool:
+    """Whether PgBouncer or the like is in between. It gives out process ids of its own, and behind it the next
+    transaction may be on another server connection, where nothing that we prepared exists."""
+    pid = await connection.fetchval("SELECT pg_backend_pid()", timeout=limits.ANSWER_WAIT)
+    return bool(pid != connection.get_server_pid())
+
+
+def _unopened(dsn: str, error: Exception) -> ConfigError | LedgerUnavailableError:
+    if isinstance(error, ValueError | asyncpg.InterfaceError):
+        return ConfigError(
+            "ledger (LANDFAST_LEDGER) is no address of a PostgreSQL database; "
+            "write it as postgresql://user:password@host:5432/database"
+        )
+    where = urlsplit(dsn).netloc.rpartition("@")[2] or "the local server"  # without user and password
+    if (getattr(error, "sqlstate", None) or "").startswith(_REFUSED):
+        return ConfigError(
+            f"ledger (LANDFAST_LEDGER): {where} refuses us ({type(error).__name__}); "
+            "correct the user, the password or the database's name"
+        )
+    return LedgerUnavailableError(f"ledger (LANDFAST_LEDGER): {where} does not answer ({type(error).__name__})")
+
+
+async def migrate(connection: PoolConnectionProxy[Record], name: str) -> Sequence[str]:
+    """All that is missing, in one transaction: crash anywhere, and the schema is the old one."""
+    async with connection.transaction():
+        await connection.execute(rows.SQL["migrations_lock"])
+        await connection.execute(rows.SQL["migrations"])
+        applied = await _applied(connection)
+        missing = [migration for migration in MIGRATIONS if migration.number not in applied]
+        done = [await _apply(connection, migration) for migration in missing]
+        await connection.execute(rows.SQL["name_draw"], name)
+    return done
+
+
+async def problems(connection: PoolConnectionProxy[Record]) -> Sequence[str]:
+    columns = await connection.fetch(rows.SQL["columns"], list(schema.COLUMNS))
+    tables = {table: frozenset(row["name"] for row in columns if row["table"] == table) for table in schema.COLUMNS}
+    found = schema.differences(tables)
+    if tables["landfast_receipt"]:
+        key = frozenset(row["name"] for row in columns if row["table"] == "landfast_receipt" and row["key"])
+        found += schema.key_problems(key)
+        found += schema.behind([migration.number for migration in MIGRATIONS], await _applied(connection))
+    return found + await _durability(connection)
+
+
+async def _durability(connection: Connection[Record] | PoolConnectionProxy[Record]) -> list[str]:
+    return [
+        f"ledger: the server runs with {row['name']} = off, so a crash could undo a COMMIT; switch it on"
+        for row in await connection.fetch(rows.SQL["durability"])
+        if row["setting"] == "off"
+    ]
+
+
+async def _applied(connection: PoolConnectionProxy[Record]) -> frozenset[int]:
+    return frozenset(row["number"] for row in await connection.fetch(rows.SQL["migrations_applied"]))
+
+
+async def _apply(connection: PoolConnectionProxy[Record], migration: sqlfiles.Migration) -> str:
+    label = f"{migration.number:04}_{migration.name}"
+    try:
+        await connection.execute(migration.sql)
+    except asyncpg.PostgresError as error:
+        raise ConfigError(f"ledger: the migration {label} failed ({error}); the schema is as it was") from error
+    await connection.execute(rows.SQL["migrations_add"], migration.number, migration.name)
+    return label

@@ -1,0 +1,52 @@
+"""What Landfast's tables in a ledger must look like, told in sentences when they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+COLUMNS: Mapping[str, frozenset[str]] = {
+    "landfast_receipt": frozenset({"digest", "handler", "run", "outcome", "result", "created_at"}),
+    "landfast_effect": frozenset(
+        {"seq", "key", "run", "state", "name", "arguments", "context", "digest", "handler", "token", "due_at"}
+        | {"tries_count", "tries_spent", "suspect", "crashes", "error", "message", "trace", "created_at", "done_at"}
+    ),
+    "landfast_guard": frozenset({"never"}),
+    "landfast_never": frozenset({"id"}),
+    "landfast_ledger": frozenset({"id", "name"}),
+    "landfast_ledger_inbox": frozenset({"inbox", "bound_at"}),
+}
+
+RECEIPT_KEY = frozenset({"digest", "handler", "run"})
+
+
+def differences(found: Mapping[str, frozenset[str]]) -> list[str]:
+    """One sentence for each table or column that is missing or was added."""
+    sentences = []
+    for table, expected in COLUMNS.items():
+        columns = found.get(table, frozenset())
+        if not columns:
+            sentences.append(f"ledger: the table {table} is missing; run landfast migrate")
+            continue
+        sentences += [f"ledger: {table} has no column {name}; undo that change" for name in sorted(expected - columns)]
+        sentences += [
+            f"ledger: {table} has a column {name} that is not Landfast's; drop it"
+            for name in sorted(columns - expected)
+        ]
+    return sentences
+
+
+def key_problems(key: frozenset[str]) -> list[str]:
+    if key == RECEIPT_KEY:
+        return []
+    return [
+        "ledger: landfast_receipt lost its primary key (digest, handler, run), so nothing keeps twins apart; add it"
+    ]
+
+
+def behind(known: Sequence[int], applied: frozenset[int]) -> list[str]:
+    missing = [number for number in known if number not in applied]
+    if missing:
+        return [f"ledger: the schema is behind by {len(missing)} migrations; run landfast migrate"]
+    if applied - set(known):
+        return ["ledger: the schema is newer than this Landfast; install the version that made it"]
+    return []

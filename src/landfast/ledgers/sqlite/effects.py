@@ -1,0 +1,117 @@
+"""Staged effects on SQLite: claimed, leased and settled by the one writer of the file."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from landfast.domain.ids import ReceiptDigest, Token, WorkerId
+from landfast.domain.outcome import ClaimedEffect, EffectSettlement, EffectState
+from landfast.ledgers.sqlite import faults, rows
+from landfast.ledgers.sqlite.thread import ConnectionThread
+from landfast.ledgers.text import storable
+from landfast.ports.clock import Clock
+
+T = TypeVar("T")
+
+
+class SqliteEffects:
+    """An EffectStore. The time of each call is when it was made, not when the file was free: a lease that a slow
+    handler kept us from renewing has not expired."""
+
+    def __init__(self, writer: ConnectionThread, reader: ConnectionThread, *, clock: Clock) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._clock = clock
+        self._lock = asyncio.Lock()
+
+    async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[ClaimedEffect]:
+        now = self._now()
+
+        def work(connection: sqlite3.Connection) -> Sequence[ClaimedEffect]:
+            due = connection.execute(rows.SQL["effects_due"], {"now": now, "limit": limit}).fetchall()
+            until = {"token": token, "now": now, "until": now + _micros(lease)}
+            marks = ({name: row[name] for name in ("seq", "suspect", "crashes")} | until for row in due)
+            connection.executemany(rows.SQL["effects_claim"], marks)
+            return [rows.claimed(row, token) for row in due]
+
+        return await self._write(work)
+
+    async def settle(self, settlements: Sequence[EffectSettlement]) -> Sequence[bool]:
+        now = self._now()
+        return await self._write(
+            lambda connection: [
+                connection.execute(rows.SQL["effects_settle"], _settlement(each, now)).rowcount == 1
+                for each in settlements
+            ]
+        )
+
+    async def renew(self, *, worker: WorkerId, lease: float) -> None:
+        now = self._now()
+        await self._change("effects_renew", {"worker": worker, "now": now, "until": now + _micros(lease)})
+
+    async def abandon(self, *, worker: WorkerId) -> int:
+        return await self._change("effects_abandon", {"worker": worker, "now": self._now()})
+
+    async def counts(self) -> dict[EffectState, int]:
+        found = {row["state"]: row["count"] for row in await self._read("effects_counts", {})}
+        return {state: found.get(state, 0) for state in EffectState}
+
+    async def list(
+        self, *, digest: ReceiptDigest | None = None, state: EffectState | None = None, limit: int
+    ) -> Sequence[dict[str, Any]]:
+        found = await self._read("effects_list", {"digest": digest, "state": state, "limit": limit})
+        return [
+            dict(row) | {"state": EffectState(row["state"]), "created_at": rows.moment(row["created_at"])}
+            for row in found
+        ]
+
+    async def retry(self, keys: Sequence[tuple[str, int]]) -> int:
+        now = self._now()
+        changed = [{"key": key, "run": run, "now": now} for key, run in keys]
+        return await self._write(
+            lambda connection: sum(connection.execute(rows.SQL["effects_retry"], each).rowcount for each in changed)
+        )
+
+    def _now(self) -> int:
+        return rows.micros(self._clock.now())
+
+    async def _change(self, name: str, values: dict[str, Any]) -> int:
+        return await self._write(lambda connection: connection.execute(rows.SQL[name], values).rowcount)
+
+    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        # Crash before the COMMIT: the lease runs out, and the effect is performed again under the same key.
+        async with self._lock:
+            try:
+                return await self._writer.run(lambda connection: rows.atomically(connection, work))
+            except sqlite3.Error as error:
+                raise faults.unavailable(error) from error
+
+    async def _read(self, name: str, values: dict[str, Any]) -> Sequence[sqlite3.Row]:
+        try:
+            return await self._reader.run(lambda connection: connection.execute(rows.SQL[name], values).fetchall())
+        except sqlite3.Error as error:
+            raise faults.unavailable(error) from error
+
+
+def _settlement(settlement: EffectSettlement, now: int) -> dict[str, Any]:
+    is_over = settlement.state in {EffectState.DONE, EffectState.DEAD}
+    return {
+        "key": settlement.key,
+        "run": settlement.run,
+        "token": settlement.token,
+        "state": settlement.state,
+        "due": now + _micros(settlement.due_in),
+        "done": now if is_over else None,
+        "count": settlement.tries.count,
+        "spent": settlement.tries.spent,
+        "error": storable(settlement.error),
+        "message": storable(settlement.message),
+        "trace": storable(settlement.trace),
+    }
+
+
+def _micros(seconds: float) -> int:
+    return round(seconds * 1_000_000)

@@ -1,0 +1,114 @@
+"""What a handler writes on: asyncpg's shape over sqlite3."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TypeVar
+
+from landfast.ledgers import control
+from landfast.ledgers.sqlite.thread import ConnectionThread
+
+T = TypeVar("T")
+
+
+class SqliteHandle:
+    """A Transaction. It has no way to commit."""
+
+    def __init__(self, thread: ConnectionThread) -> None:
+        self._thread = thread
+        self._ended = False
+        self._savepoints = 0
+        self._fatal: sqlite3.Error | None = None
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        if self._ended:
+            raise control.ended()
+        return self._thread.connection
+
+    async def execute(self, query: str, *args: Any) -> str:
+        return await self._run(query, args, lambda cursor: _tag(query, cursor))
+
+    async def fetch(self, query: str, *args: Any) -> Sequence[sqlite3.Row]:
+        return await self._run(query, args, lambda cursor: cursor.fetchall())
+
+    async def fetchrow(self, query: str, *args: Any) -> sqlite3.Row | None:
+        return await self._run(query, args, _first)
+
+    async def fetchval(self, query: str, *args: Any) -> Any:
+        row = await self._run(query, args, _first)
+        return None if row is None else row[0]
+
+    def savepoint(self) -> AbstractAsyncContextManager[None]:
+        return self._savepoint()
+
+    def examine(self) -> None:
+        """Outside of a transaction SQLite would commit each statement by itself, so look before each one."""
+        if not self._thread.connection.in_transaction:
+            raise (control.swallowed() if self._fatal else control.ended_by_handler()) from self._fatal
+
+    def end(self) -> None:
+        self._ended = True
+
+    @asynccontextmanager
+    async def _savepoint(self) -> AsyncIterator[None]:
+        self._savepoints += 1
+        name = f"landfast_{self._savepoints}"
+        await self.execute(f"SAVEPOINT {name}")
+        try:
+            yield
+        except BaseException:
+            if not self._ended and self._thread.connection.in_transaction:
+                await self.execute(f"ROLLBACK TO {name}")
+                await self.execute(f"RELEASE {name}")
+            raise
+        await self.execute(f"RELEASE {name}")
+
+    async def _run(self, query: str, args: tuple[Any, ...], read: Callable[[sqlite3.Cursor], T]) -> T:
+        control.refuse(query)
+        connection = self.connection
+
+        def work(_: sqlite3.Connection) -> T:
+            if self._ended:
+                raise control.ended()
+            self.examine()
+            try:
+                cursor = connection.execute(query, _bindings(args))
+                try:
+                    return read(cursor)
+                finally:
+                    cursor.close()
+            except sqlite3.Error as error:
+                if not connection.in_transaction:
+                    self._fatal = error
+                raise
+
+        try:
+            return await self._thread.run(work)
+        except asyncio.CancelledError:
+            connection.interrupt()
+            raise
+
+
+def _bindings(args: tuple[Any, ...]) -> dict[str, Any] | tuple[()]:
+    # To SQLite `$1` is a parameter with the name "1".
+    return {str(number): value for number, value in enumerate(args, 1)} if args else ()
+
+
+def _first(cursor: sqlite3.Cursor) -> sqlite3.Row | None:
+    row: sqlite3.Row | None = cursor.fetchone()
+    return row
+
+
+def _tag(query: str, cursor: sqlite3.Cursor) -> str:
+    """PostgreSQL's command tag, as far as SQLite tells."""
+    returned = sum(1 for _ in cursor)
+    verb = control.verb(query)
+    if verb in {"INSERT", "REPLACE"}:
+        return f"INSERT 0 {max(0, cursor.rowcount)}"
+    if verb in {"UPDATE", "DELETE"}:
+        return f"{verb} {max(0, cursor.rowcount)}"
+    return f"SELECT {returned}" if verb in {"SELECT", "VALUES", "WITH"} else verb

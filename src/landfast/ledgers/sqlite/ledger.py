@@ -1,0 +1,127 @@
+"""The ledger in a SQLite file of the user's."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from landfast.domain.errors import (
+    CommitRefusedError,
+    CommitUnknownError,
+    ConfigError,
+    LedgerUnavailableError,
+    ReceiptBusyError,
+)
+from landfast.domain.fault import Fault
+from landfast.domain.ids import InboxId, ReceiptDigest
+from landfast.domain.outcome import Receipt
+from landfast.ledgers import isolation as levels
+from landfast.ledgers import limits, receiving
+from landfast.ledgers.sqlite import faults, rows, store
+from landfast.ledgers.sqlite.effects import SqliteEffects
+from landfast.ledgers.sqlite.thread import ConnectionThread
+from landfast.ledgers.sqlite.transaction import SqliteTransaction
+from landfast.ports.clock import Chance, Clock
+
+
+class SqliteLedger(SqliteEffects):
+    """A Ledger, an EffectStore and a Store.
+
+    SQLite has one writer. Within this process the writers queue for a lock, because two of them waiting inside of
+    SQLite would freeze each other; against another process BEGIN IMMEDIATE waits a second. Reads have a connection
+    of their own and wait for nobody.
+    """
+
+    def __init__(self, path: str | Path, *, clock: Clock, chance: Chance) -> None:
+        self._path = Path(path)
+        self._chance = chance
+        writer = ConnectionThread(self._path, "landfast-ledger-writer")
+        reader = ConnectionThread(self._path, "landfast-ledger-reader")
+        super().__init__(writer, reader, clock=clock)
+
+    async def begin(self, *, deadline: float, isolation: str | None = None) -> SqliteTransaction:  # noqa: ARG002 - there is no server that could end a transaction for us
+        levels.level(isolation)  # whatever it asks for, SQLite serialises
+        await self._lock.acquire()
+        transaction = SqliteTransaction(self._writer, self._lock, self._clock)
+        try:
+            await transaction.begin()
+        except BaseException:
+            await transaction.rollback()
+            raise
+        return transaction
+
+    async def bury(self, tombstones: Sequence[Receipt]) -> Sequence[Receipt]:
+        try:
+            async with asyncio.timeout(limits.RECEIPT_WAIT):
+                await self._lock.acquire()
+        except TimeoutError:
+            raise ReceiptBusyError("ledger: a handler's transaction is open for longer than a second") from None
+        transaction = SqliteTransaction(self._writer, self._lock, self._clock)
+        try:
+            await transaction.begin()
+            there = await receiving.bury(transaction, tombstones)
+            await transaction.commit(results=(), effects=())
+        except (CommitRefusedError, CommitUnknownError) as error:
+            raise LedgerUnavailableError("ledger: the tombstones may not be there; bury them again") from error
+        finally:
+            await transaction.rollback()
+        return there
+
+    async def receipts(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
+        try:
+            return await self._reader.run(lambda connection: rows.read_receipts(connection, digests))
+        except sqlite3.Error as error:
+            raise faults.unavailable(error) from error
+
+    async def bind(self, inbox: InboxId) -> str:
+        now = self._now()
+
+        def work(connection: sqlite3.Connection) -> str:
+            connection.execute(rows.SQL["bind"], {"inbox": inbox, "now": now})
+            (name,) = connection.execute(rows.SQL["name"]).fetchone()
+            return str(name)
+
+        return await self._write(work)
+
+    def diagnose(self, error: BaseException) -> Fault:
+        return faults.diagnose(error)
+
+    async def open(self) -> None:
+        try:
+            for thread in (self._writer, self._reader):
+                await thread.open()
+        except sqlite3.Error as error:
+            await self.close()
+            raise self._unopened(error) from error
+
+    async def close(self) -> None:
+        for thread in (self._writer, self._reader):
+            await thread.close()
+
+    async def migrate(self) -> Sequence[str]:
+        name = self._chance.bytes(8).hex()
+        async with self._lock:
+            try:
+                return await self._writer.run(lambda connection: store.migrate(connection, name))
+            except sqlite3.Error as error:
+                raise faults.unavailable(error) from error
+
+    async def problems(self) -> Sequence[str]:
+        try:
+            return await self._reader.run(store.problems)
+        except sqlite3.Error as error:
+            raise faults.unavailable(error) from error
+
+    def _unopened(self, error: sqlite3.Error) -> ConfigError | LedgerUnavailableError:
+        if faults.code(error) == sqlite3.SQLITE_NOTADB:
+            return ConfigError(
+                f"ledger: {self._path} is not a SQLite database; point ledger (LANDFAST_LEDGER) to another file"
+            )
+        if faults.code(error) in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
+            return ConfigError(
+                f"ledger: {self._path} cannot be opened for writing ({error}); "
+                "create its folder, or point ledger (LANDFAST_LEDGER) to a file that can be written"
+            )
+        return faults.unavailable(error)

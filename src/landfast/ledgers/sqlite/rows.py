@@ -1,0 +1,97 @@
+"""Between the domain's values and SQLite's rows. Every function here runs in a connection's thread."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from landfast import sqlfiles
+from landfast.domain.ids import HandlerName, ReceiptDigest, Token
+from landfast.domain.outcome import ClaimedEffect, Outcome, Receipt, ReceiptKey, StagedEffect, Tries
+
+T = TypeVar("T")
+
+SQL = sqlfiles.statements("landfast.ledgers.sqlite")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def micros(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment(value: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def atomically(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+    """All of it in one transaction of our own, or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        answer = work(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        roll_back(connection)
+        raise
+    return answer
+
+
+def roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
+def insert_receipts(connection: sqlite3.Connection, receipts: Sequence[Receipt], now: int) -> set[ReceiptKey]:
+    return {
+        receipt.key
+        for receipt in receipts
+        if connection.execute(
+            SQL["receive"], key(receipt.key) | {"outcome": receipt.outcome, "result": receipt.result, "now": now}
+        ).rowcount
+    }
+
+
+def read_receipts(connection: sqlite3.Connection, digests: Sequence[ReceiptDigest]) -> list[Receipt]:
+    return [_receipt(row) for digest in digests for row in connection.execute(SQL["read_receipts"], {"digest": digest})]
+
+
+def key(of: ReceiptKey) -> dict[str, Any]:
+    return {"digest": of.digest, "handler": of.handler, "run": of.run}
+
+
+def result(of: ReceiptKey, value: bytes) -> dict[str, Any]:
+    return key(of) | {"result": value}
+
+
+def staged(effect: StagedEffect, now: int) -> dict[str, Any]:
+    return {
+        "key": effect.key,
+        "run": effect.run,
+        "name": effect.name,
+        "arguments": effect.arguments,
+        "context": effect.context,
+        "digest": effect.digest,
+        "handler": effect.handler,
+        "now": now,
+    }
+
+
+def claimed(row: sqlite3.Row, token: Token) -> ClaimedEffect:
+    effect = StagedEffect(
+        key=row["key"],
+        run=row["run"],
+        digest=ReceiptDigest(row["digest"]),
+        handler=HandlerName(row["handler"]),
+        name=row["name"],
+        arguments=row["arguments"],
+        context=row["context"],
+    )
+    tries = Tries(row["tries_count"], row["tries_spent"])
+    return ClaimedEffect(effect, token, tries, suspect=bool(row["suspect"]), crashes=row["crashes"])
+
+
+def _receipt(row: sqlite3.Row) -> Receipt:
+    of = ReceiptKey(ReceiptDigest(row["digest"]), HandlerName(row["handler"]), row["run"])
+    return Receipt(of, Outcome(row["outcome"]), row["result"])

@@ -1,0 +1,1 @@
+SELECT name, pk FROM pragma_table_info(:relation)

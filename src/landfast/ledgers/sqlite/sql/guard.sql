@@ -1,0 +1,1 @@
+INSERT INTO landfast_guard DEFAULT VALUES

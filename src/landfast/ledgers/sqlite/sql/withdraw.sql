@@ -1,0 +1,2 @@
+DELETE FROM landfast_receipt
+WHERE digest = :digest AND handler = :handler AND run = :run

@@ -1,0 +1,80 @@
+"""Migrations and self-examination of a SQLite ledger. Every function here runs in a connection's thread."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+from landfast import sqlfiles
+from landfast.domain.errors import ConfigError
+from landfast.ledgers import schema
+from landfast.ledgers.sqlite import rows
+
+MIGRATIONS = sqlfiles.migrations("landfast.ledgers.sqlite")
+
+
+def migrate(connection: sqlite3.Connection, name: str) -> Sequence[str]:
+    """All that is missing, in one transaction: crash anywhere, and the schema is the old one."""
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        applied = [_apply(connection, migration) for migration in _missing(connection)]
+        connection.execute(rows.SQL["name_draw"], {"name": name})
+        connection.execute("COMMIT")
+    except BaseException:
+        rows.roll_back(connection)
+        raise
+    return applied
+
+
+def problems(connection: sqlite3.Connection) -> Sequence[str]:
+    columns = {
+        table: connection.execute(rows.SQL["columns"], {"relation": table}).fetchall() for table in schema.COLUMNS
+    }
+    found = schema.differences({table: frozenset(row["name"] for row in each) for table, each in columns.items()})
+    if columns["landfast_receipt"]:
+        found += schema.key_problems(frozenset(row["name"] for row in columns["landfast_receipt"] if row["pk"]))
+        found += schema.behind([migration.number for migration in MIGRATIONS], _applied(connection))
+    return found + [sentence for pragma, wanted, sentence in _SETTINGS if _pragma(connection, pragma) != wanted]
+
+
+_SETTINGS: Sequence[tuple[str, object, str]] = (
+    ("journal_mode", "wal", "ledger: the file is not in WAL mode; keep it on a local disk, where WAL works"),
+    ("synchronous", 2, "ledger: synchronous is not FULL, so a power cut could undo a COMMIT; do not change it"),
+    ("foreign_keys", 1, "ledger: this SQLite was built without foreign keys, so the guard row guards nothing"),
+)
+
+
+def _missing(connection: sqlite3.Connection) -> list[sqlfiles.Migration]:
+    connection.execute(rows.SQL["migrations"])
+    applied = _applied(connection)
+    return [migration for migration in MIGRATIONS if migration.number not in applied]
+
+
+def _applied(connection: sqlite3.Connection) -> frozenset[int]:
+    return frozenset(row["number"] for row in connection.execute(rows.SQL["migrations_applied"]))
+
+
+def _apply(connection: sqlite3.Connection, migration: sqlfiles.Migration) -> str:
+    label = f"{migration.number:04}_{migration.name}"
+    try:
+        for statement in _split(migration.sql):
+            connection.execute(statement)
+    except sqlite3.OperationalError as error:
+        raise ConfigError(f"ledger: the migration {label} failed ({error}); the schema is as it was") from error
+    connection.execute(rows.SQL["migrations_add"], {"number": migration.number, "name": migration.name})
+    return label
+
+
+def _split(script: str) -> Iterator[str]:
+    # Not executescript: it would commit what we began.
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> object:
+    (value,) = connection.execute(f"PRAGMA {name}").fetchone()
+    return value

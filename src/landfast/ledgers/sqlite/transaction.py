@@ -1,0 +1,131 @@
+"""The receipt-first transaction on SQLite: BEGIN IMMEDIATE ... COMMIT, one at a time in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
+
+from landfast.domain.errors import CommitRefusedError, CommitUnknownError
+from landfast.domain.ids import ReceiptDigest
+from landfast.domain.outcome import Receipt, ReceiptKey, StagedEffect
+from landfast.ledgers import control, receiving
+from landfast.ledgers.sqlite import faults, rows
+from landfast.ledgers.sqlite.handle import SqliteHandle
+from landfast.ledgers.sqlite.thread import ConnectionThread
+from landfast.ports.clock import Clock
+
+T = TypeVar("T")
+
+
+class SqliteTransaction:
+    """A LedgerTransaction. It owns the writer's lock from `begin` until it was committed or rolled back."""
+
+    def __init__(self, thread: ConnectionThread, lock: asyncio.Lock, clock: Clock) -> None:
+        self._thread = thread
+        self._lock = lock
+        self._clock = clock
+        self._handle = SqliteHandle(thread)
+        self._ours: set[ReceiptKey] = set()
+        self._over = False
+        self._rolling_back: asyncio.Task[None] | None = None
+
+    @property
+    def handle(self) -> SqliteHandle:
+        return self._handle
+
+    async def begin(self) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(rows.SQL["guard"])
+
+        await self._own(work)
+
+    async def receive(
+        self, keys: Sequence[ReceiptKey], *, forced: frozenset[ReceiptKey] = frozenset()
+    ) -> Sequence[Receipt | None]:
+        return await receiving.receive(self, keys, forced)
+
+    async def insert(self, receipts: Sequence[Receipt]) -> Collection[ReceiptKey]:
+        now = rows.micros(self._clock.now())
+        inserted = await self._own(lambda connection: rows.insert_receipts(connection, receipts, now))
+        self._ours |= inserted
+        return inserted
+
+    async def read(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
+        return await self._own(lambda connection: rows.read_receipts(connection, digests))
+
+    async def reset(self) -> None:
+        """Nothing to undo: SQLite has no settings that belong to a transaction."""
+
+    async def withdraw(self, keys: Sequence[ReceiptKey]) -> None:
+        taken_back = [rows.key(key) for key in keys if key in self._ours]
+        await self._own(lambda connection: connection.executemany(rows.SQL["withdraw"], taken_back))
+
+    async def check(self) -> None:
+        await self._own(self._examine)
+
+    async def commit(self, *, results: Sequence[tuple[ReceiptKey, bytes]], effects: Sequence[StagedEffect]) -> None:
+        now = rows.micros(self._clock.now())
+
+        def prepare(connection: sqlite3.Connection) -> None:
+            self._examine(connection)
+            connection.executemany(rows.SQL["result"], (rows.result(key, value) for key, value in results))
+            connection.executemany(rows.SQL["stage"], (rows.staged(effect, now) for effect in effects))
+            connection.execute(rows.SQL["guard_delete"])
+
+        await self._own(prepare)
+        # Crash before the COMMIT is in the log: nothing happened, the event is claimed again. After it: everything
+        # did, and the next claim finds the receipt.
+        try:
+            await self._thread.run(lambda connection: connection.execute("COMMIT"))
+        except sqlite3.Error as error:
+            raise _refused(error) from error
+        except asyncio.CancelledError as error:
+            raise CommitUnknownError("ledger: cancelled while COMMIT was under way") from error
+        self._give_back()
+
+    async def rollback(self) -> None:
+        if not self._over and self._rolling_back is None:
+            self._rolling_back = asyncio.create_task(self._roll_back())
+        if self._rolling_back is not None:
+            # A cancelled caller goes, the rollback goes on: the writer's lock must be given back.
+            await asyncio.shield(self._rolling_back)
+
+    async def _own(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a statement of Landfast's own: whatever is wrong with it is not the handler's fault."""
+        if self._over:
+            raise control.ended()
+        try:
+            return await self._thread.run(work)
+        except sqlite3.Error as error:
+            raise faults.own(error) from error
+
+    def _examine(self, connection: sqlite3.Connection) -> None:
+        self._handle.examine()
+        (guards,) = connection.execute(rows.SQL["guard_check"]).fetchone()
+        if guards != 1:
+            raise control.ended_by_handler()
+
+    async def _roll_back(self) -> None:
+        self._handle.end()
+        try:
+            # A connection that cannot roll back has lost its transaction already.
+            with contextlib.suppress(sqlite3.Error):
+                await self._thread.run(rows.roll_back)
+        finally:
+            self._give_back()
+
+    def _give_back(self) -> None:
+        self._over = True
+        self._handle.end()
+        self._lock.release()
+
+
+def _refused(error: sqlite3.Error) -> CommitRefusedError | CommitUnknownError:
+    if faults.code(error) == sqlite3.SQLITE_IOERR:
+        # The log may hold the COMMIT without a proof that it reached the disk: a crash from here decides either way.
+        return CommitUnknownError(f"ledger: the disk failed during COMMIT ({error})")
+    return CommitRefusedError(f"ledger: COMMIT was refused ({error})")

@@ -1,0 +1,30 @@
+"""What every ledger driver must do: each sentence of `ports.ledger` and `ports.store` as a test.
+
+class TestSqlite(LedgerConformance):
+    @pytest.fixture
+    async def desk(self, tmp_path): ...    # yields a Desk: a migrated, empty ledger, closed afterwards
+"""
+
+from __future__ import annotations
+
+from landfast.testing.conformance.ledger.desk import BUSINESS, Desk
+from landfast.testing.conformance.ledger.effects import EffectConformance
+from landfast.testing.conformance.ledger.receipts import ReceiptConformance, TombstoneConformance
+from landfast.testing.conformance.ledger.replays import ReplayConformance
+from landfast.testing.conformance.ledger.store import StoreConformance
+from landfast.testing.conformance.ledger.transactions import EndingConformance, GuardConformance, HandleConformance
+
+__all__ = ["BUSINESS", "Desk", "LedgerConformance"]
+
+
+class LedgerConformance(
+    ReceiptConformance,
+    TombstoneConformance,
+    ReplayConformance,
+    HandleConformance,
+    GuardConformance,
+    EndingConformance,
+    EffectConformance,
+    StoreConformance,
+):
+    """Subclass it and give it a `desk`."""

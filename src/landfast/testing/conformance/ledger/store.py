@@ -1,0 +1,52 @@
+"""A ledger comes up, knows its name, and knows what is wrong with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from landfast.domain.errors import LedgerUnavailableError
+from landfast.domain.ids import InboxId
+from landfast.testing.conformance.ledger.desk import Desk, key, receive
+
+
+class StoreConformance:
+    async def test_a_ledger_has_one_name_for_every_inbox_and_instance(self, desk: Desk) -> None:
+        other = await desk.another()
+        await other.migrate()
+        names = {
+            await ledger.bind(InboxId(bytes([each]) * 16)) for ledger in (desk.ledger, other) for each in (1, 2, 1)
+        }
+        assert len(names) == 1
+        assert len(names.pop()) == 16
+
+    async def test_migrating_again_changes_nothing(self, desk: Desk) -> None:
+        await receive(desk.ledger, key())
+        assert await desk.ledger.migrate() == []
+        assert len(await desk.ledger.receipts([key().digest])) == 1
+
+    async def test_a_sound_ledger_has_no_problems(self, desk: Desk) -> None:
+        assert await desk.ledger.problems() == []
+
+    async def test_a_changed_schema_is_named_table_and_column(self, desk: Desk) -> None:
+        await desk.change("ALTER TABLE landfast_receipt RENAME COLUMN result TO response")
+        await desk.change("DROP TABLE landfast_ledger_inbox")
+        missing, extra, table = await desk.ledger.problems()
+        assert "landfast_receipt has no column result" in missing
+        assert "landfast_receipt has a column response" in extra
+        assert "landfast_ledger_inbox is missing" in table
+
+    async def test_a_schema_that_is_behind_or_ahead_is_told(self, desk: Desk) -> None:
+        await desk.change("INSERT INTO landfast_ledger_migration (number, name) VALUES (9999, 'of_tomorrow')")
+        (ahead,) = await desk.ledger.problems()
+        assert "newer" in ahead
+        await desk.change("DELETE FROM landfast_ledger_migration")
+        (behind,) = await desk.ledger.problems()
+        assert "run landfast migrate" in behind
+
+    async def test_a_missing_table_is_an_outage_of_the_ledger(self, desk: Desk) -> None:
+        await desk.change("DROP TABLE landfast_effect")
+        with pytest.raises(LedgerUnavailableError):
+            await desk.ledger.counts()
+        await desk.change("DROP TABLE landfast_guard")
+        with pytest.raises(LedgerUnavailableError):
+            await receive(desk.ledger, key())

@@ -1,0 +1,92 @@
+"""A TCP proxy that fails on command: what a network does to a conversation at its worst moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from enum import Enum, auto
+
+
+class Fate(Enum):
+    """What becomes of a connection once the words were seen."""
+
+    CUT_BEFORE = auto()
+    """The words do not reach the server; both sides are hung up on."""
+    CUT_AFTER = auto()
+    """The words reach the server; its answer does not come back, and the client is hung up on."""
+    SILENCE = auto()
+    """The words reach the server; nothing comes back, and nobody hangs up."""
+
+
+class Proxy:
+    """Passes everything on until a client says the words."""
+
+    def __init__(self, port: int, *, alter: Callable[[bytes], bytes] = lambda said: said) -> None:
+        self._target = port
+        self._alter = alter
+        """What the client hears instead of what the server said."""
+        self._words: bytes | None = None
+        self._fate = Fate.CUT_AFTER
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.struck = asyncio.Event()
+        """Set when the words were seen."""
+        self.port = 0
+
+    def strike(self, words: bytes, fate: Fate) -> None:
+        """From now on, once: the next connection on which the client says the words meets its fate."""
+        self._words, self._fate = words, fate
+        self.struck.clear()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Proxy]:
+        server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self.port = server.sockets[0].getsockname()[1]
+        try:
+            yield self
+        finally:
+            server.close()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
+        backwards = asyncio.create_task(self._pass_on(far_reader, writer))
+        try:
+            await self._listen(reader, far_writer, backwards)
+        except ConnectionError:
+            pass  # one side hung up, and the other is about to hear of it
+        finally:
+            backwards.cancel()
+            await asyncio.gather(backwards, return_exceptions=True)
+            for each in (writer, far_writer):
+                each.close()
+
+    async def _listen(
+        self, reader: asyncio.StreamReader, server: asyncio.StreamWriter, backwards: asyncio.Task[None]
+    ) -> None:
+        while said := await reader.read(65536):
+            if self._words is None or self._words not in said:
+                server.write(said)
+                await server.drain()
+                continue
+            self._words = None
+            if self._fate is not Fate.CUT_BEFORE:
+                backwards.cancel()
+                await asyncio.gather(backwards, return_exceptions=True)
+                server.write(said)
+                await server.drain()
+            self.struck.set()
+            if self._fate is not Fate.SILENCE:
+                return
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while said := await reader.read(65536):
+            writer.write(self._alter(said))
+            await writer.drain()
+        writer.close()
