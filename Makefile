@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 TESTS  ?= tests
 
-.PHONY: demo test check requirements format lock clean help
+.PHONY: demo test check requirements docs format lock clean help
 
 help:            ## what can be made
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -25,6 +25,9 @@ check: $(VENV)/dev  ## style, types, layers: fast, no servers
 
 requirements: $(VENV)/dev  ## the rows of REQUIREMENTS.md with the tests that show them
 	@$(BIN)/python -m tests.requirements
+
+docs: $(VENV)/dev  ## draw the pages of docs/reference from the code
+	@$(BIN)/python docs/generate.py
 
 format: $(VENV)/dev  ## write the code the way `check` wants it
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .

@@ -352,7 +352,7 @@ async def _post(app: Any, path: str = "/in/stripe") -> httpx.Response:
 
 async def _until_done(inbox: Inbox) -> None:
     async with asyncio.timeout(20), inbox.archive() as archive:
-        while not await archive.count(Filter(state=State.DONE), at_most=1):  # noqa: ASYNC110 - the store has no event
+        while not await archive.count(Filter(state=State.DONE), at_most=1):
             await asyncio.sleep(0.02)
 
 

@@ -21,10 +21,12 @@ def statements(package: str, folder: str = "sql") -> dict[str, str]:
 
 def migrations(package: str, folder: str = "migrations") -> list[Migration]:
     """`0001_name.sql`, `0002_name.sql`, ... in order, with no gap."""
-    found = []
-    for file in sorted(resources.files(package).joinpath(folder).iterdir(), key=lambda file: file.name):
-        if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
-            found.append(Migration(int(match[1]), match[2], file.read_text("utf-8")))
+    files = sorted(resources.files(package).joinpath(folder).iterdir(), key=lambda file: file.name)
+    found = [
+        Migration(int(match[1]), match[2], file.read_text("utf-8"))
+        for file in files
+        if (match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name))
+    ]
     if [migration.number for migration in found] != list(range(1, len(found) + 1)):
         raise AssertionError(f"{package}.{folder}: the numbers of the migrations have a gap")
     return found

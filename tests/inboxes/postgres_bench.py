@@ -52,7 +52,7 @@ class PostgresBench:
     async def until(self, statement: str, expected: object) -> None:
         """Ask until the answer is as expected: what changes it is another process."""
         async with asyncio.timeout(10):
-            while await self.fetch(statement) != [expected]:  # noqa: ASYNC110 - it cannot set an event of ours
+            while await self.fetch(statement) != [expected]:
                 await asyncio.sleep(0.02)
 
     async def disconnect(self) -> None:

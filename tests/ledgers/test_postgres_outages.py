@@ -45,7 +45,7 @@ async def settled(desk: PostgresDesk) -> None:
     """Wait until the server has no transaction open: an orphaned COMMIT has happened, or has not."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle'"
     async with asyncio.timeout(PATIENCE):
-        while await desk.look(query) != [(1,)]:  # noqa: ASYNC110 - only asking tells what another process does
+        while await desk.look(query) != [(1,)]:
             await asyncio.sleep(0.01)
 
 

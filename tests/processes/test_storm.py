@@ -67,7 +67,7 @@ async def test_kill_9_of_everything_under_load_loses_nothing_and_doubles_nothing
             is_last = number == ROUNDS
             wanted = len(acknowledged) + PER_ROUND // 2
             sending = asyncio.create_task(_send_round(shop, serve, waiting, bodies, acknowledged))
-            while not is_last and len(acknowledged) < wanted and not sending.done():  # noqa: ASYNC110 - a mere poll
+            while not is_last and len(acknowledged) < wanted and not sending.done():
                 await asyncio.sleep(0)
             if not is_last:
                 fired += not sending.done()
@@ -104,7 +104,7 @@ async def _send_round(
 async def _kill_inside(shop: Shop, serve: Serve) -> None:
     """Kill a worker that has written its order and not committed it."""
     async with asyncio.timeout(60):
-        while not (inside := [pid for pid in serve.pids("worker") if (shop.folder / f"inside-{pid}").exists()]):  # noqa: ASYNC110 - a file of another process
+        while not (inside := [pid for pid in serve.pids("worker") if (shop.folder / f"inside-{pid}").exists()]):
             await asyncio.sleep(0.01)
         os.kill(inside[0], signal.SIGKILL)
         await serve.until(lambda: inside[0] not in serve.processes)

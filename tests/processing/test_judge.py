@@ -22,7 +22,13 @@ NOW = datetime(2026, 11, 15, 3, 42, tzinfo=UTC)
 def judged(
     error: BaseException, *, fault: Fault = Fault.OTHER, tries: Tries | None = None, **options: Any
 ) -> Judgement:
-    given = {"attempts": 5, "backoff": Backoff(first=2, total=1000), "seconds": 0.1, "now": NOW, "fraction": 0.5}
+    given: dict[str, Any] = {
+        "attempts": 5,
+        "backoff": Backoff(first=2, total=1000),
+        "seconds": 0.1,
+        "now": NOW,
+        "fraction": 0.5,
+    }
     return judge(error, fault=fault, tries=tries or Tries(), **(given | options))
 
 

@@ -195,5 +195,5 @@ def _files(folder: Path) -> int:
 
 async def _until(is_so: Callable[[], bool]) -> None:
     async with asyncio.timeout(LONG):
-        while not is_so():  # noqa: ASYNC110 - what is waited for happens in another process
+        while not is_so():
             await asyncio.sleep(0.02)

@@ -92,7 +92,7 @@ class Shop:
     async def until(self, holds: Callable[[], bool]) -> None:
         """The server sees what a client did a moment later: a real socket is between them."""
         async with asyncio.timeout(PATIENCE):
-            while not holds():  # noqa: ASYNC110 - the server sets no event for a test's sake
+            while not holds():
                 await asyncio.sleep(0)
 
     def pass_time(self, seconds: float) -> None:

@@ -12,7 +12,7 @@ from landfast.domain.lifecycle import State
 
 @dataclass(frozen=True, slots=True)
 class SourceTally:
-    """Deliveries of one source in one boot of one intake process. `received` is counted on arrival, the rest on answer."""
+    """Deliveries of one source in one boot of one intake process: `received` counted on arrival, the rest on answer."""
 
     received: int = 0
     stored: int = 0

@@ -2,7 +2,7 @@
 
     source:stripe type:invoice.* state:dead error:IntegrityError entity:cus_9 key:evt_1 since:2h
 
-Terms are joined by `and`. `type` and `error` take `*`. `since` and `before` take an age (90s, 15m, 2h, 7d) or an ISO time.
+All terms must hold. `type` and `error` take `*`; `since` and `before` take an age (90s, 15m, 2h, 7d) or an ISO time.
 """
 
 from __future__ import annotations

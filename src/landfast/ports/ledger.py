@@ -52,10 +52,11 @@ class LedgerTransaction(Protocol):
         self, keys: Sequence[ReceiptKey], *, forced: frozenset[ReceiptKey] = frozenset()
     ) -> Sequence[Receipt | None]:
         """Insert a `done` receipt for each key, in sorted order, and answer in the order given: None where it is ours
-        now; otherwise the receipt that is there and committed (any outcome for that very key; or, for a key of run 2 and
-        up that is not forced, a `done` one of an earlier run). A concurrent transaction that holds one is waited for,
-        one second at most: ReceiptBusyError. Under SERIALIZABLE or REPEATABLE READ the loser gets a CONFLICT fault.
-        LedgerUnavailableError for an outage or where Landfast's own tables are not as they should be."""
+        now; otherwise the receipt that is there and committed (any outcome for that very key; or, for a key of run 2
+        and up that is not forced, a `done` one of an earlier run; where there is none, earlier runs are closed with
+        tombstones, so that a zombie of theirs cannot commit any more). A concurrent transaction that holds one is
+        waited for, one second at most: ReceiptBusyError. Under SERIALIZABLE or REPEATABLE READ the loser gets a CONFLICT
+        fault. LedgerUnavailableError for an outage, or where Landfast's own tables are not as they should be."""
         ...
 
     async def reset(self) -> None:
@@ -74,8 +75,9 @@ class LedgerTransaction(Protocol):
     async def commit(self, *, results: Sequence[tuple[ReceiptKey, bytes]], effects: Sequence[StagedEffect]) -> None:
         """Store the results and effects, prove that the transaction is still the one we began (guard row), and COMMIT.
         Returns only if the server said that it committed. CommitUnknownError if no answer came; CommitRefusedError if
-        the answer was an error, such as a deferred constraint; SwallowedDatabaseError, HandlerEndedTransactionError as `check`.
-        An effect row is identified by (key, run); staging one that is there already changes nothing."""
+        the answer was an error, such as a deferred constraint; SwallowedDatabaseError and
+        HandlerEndedTransactionError as `check`. An effect row is identified by (key, run); staging one that is there
+        already changes nothing."""
         ...
 
     async def rollback(self) -> None:
@@ -86,7 +88,7 @@ class LedgerTransaction(Protocol):
 class Ledger(Protocol):
     async def begin(self, *, deadline: float, isolation: str | None = None) -> LedgerTransaction:
         """A transaction with durable COMMIT. If we stop without a word for `deadline` + 5 seconds, the server ends it.
-        LedgerUnavailableError for an outage."""
+        LedgerUnavailableError for an outage; ReceiptBusyError where the database has one writer, and it is another."""
         ...
 
     async def bury(self, tombstones: Sequence[Receipt]) -> Sequence[Receipt]:
@@ -109,8 +111,17 @@ class Ledger(Protocol):
 
 class EffectStore(Protocol):
     async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[ClaimedEffect]:
-        """Lease up to `limit` effects that are ready, or delayed and due, oldest first. One whose lease expired is
-        claimed as a suspect, and its crashes grow by one."""
+        """Lease up to `limit` effects that are ready, or delayed and due, oldest first. Never a suspect or an expired
+        one."""
+        ...
+
+    async def claim_suspect(self, *, token: Token, lease: float) -> ClaimedEffect | None:
+        """Lease the oldest effect whose lease has expired, or that was ever so and is due again: it is a suspect from
+        now on and must run alone. If it was a suspect already when its lease expired, its crashes grow by one."""
+        ...
+
+    async def has_suspects(self) -> bool:
+        """Whether `claim_suspect` would find one."""
         ...
 
     async def settle(self, settlements: Sequence[EffectSettlement]) -> Sequence[bool]:

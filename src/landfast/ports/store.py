@@ -8,15 +8,15 @@ from typing import Protocol
 
 class Store(Protocol):
     async def open(self) -> None:
-        """Connect. ConfigError, one sentence that names the setting and the fix, when the address is wrong; InboxUnavailableError
-        or LedgerUnavailableError when the database does not answer."""
+        """Connect. ConfigError, one sentence that names the setting and the fix, when the address is wrong;
+        InboxUnavailableError or LedgerUnavailableError when the database does not answer."""
         ...
 
     async def close(self) -> None: ...
 
     async def migrate(self) -> Sequence[str]:
-        """Bring the schema up to date under a lock; the names of the migrations that were applied. One that fails leaves the
-        schema as it was and raises ConfigError that names it."""
+        """Bring the schema up to date under a lock; the names of the migrations that were applied. One that fails
+        leaves the schema as it was and raises ConfigError that names it."""
         ...
 
     async def problems(self) -> Sequence[str]:

@@ -32,7 +32,7 @@ class StumbledError(Exception):
     """The handler raised at one event of the group; the whole transaction was rolled back."""
 
     def __init__(self, work: Work, error: BaseException, seconds: float) -> None:
-        super().__init__(str(error))
+        super().__init__(type(error).__name__)
         self.work = work
         self.error = error
         self.seconds = seconds

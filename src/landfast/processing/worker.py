@@ -153,7 +153,7 @@ class Worker:
         """Run events whose worker died, one at a time, with nothing else going on in this process."""
         while not self._stopping.is_set():
             try:
-                if not self.outages.infrastructure.is_open and await self._bench.has_suspects():
+                if not self.outages.infrastructure.is_open and await self._has_suspects():
                     async with self._gate.alone():
                         while not self._stopping.is_set() and await self._take_suspect():
                             await self._settler.flush()
@@ -161,13 +161,19 @@ class Worker:
                 self.outages.trip(str(error))
             await self._pause(POLL)
 
+    async def _has_suspects(self) -> bool:
+        return await self._bench.has_suspects() or await self._effects.has_suspects()
+
     async def _take_suspect(self) -> bool:
         claim = await self._bench.claim_suspect(token=self._token(), lease=self._lease)
-        if claim is None:
-            return False
-        await self._settler.submit(await self._execution.execute([claim], Pace()))
-        self._staged.set()
-        return True
+        if claim is not None:
+            await self._settler.submit(await self._execution.execute([claim], Pace()))
+            self._staged.set()
+            return True
+        effect = await self._effects.claim_suspect(token=self._token(), lease=self._lease)
+        if effect is not None:
+            await self._performance.perform([effect])
+        return effect is not None
 
     async def _perform(self) -> None:
         while not self._stopping.is_set():

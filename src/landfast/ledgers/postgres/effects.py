@@ -22,8 +22,15 @@ class PostgresEffects:
     _desk: Pool[Record]
 
     async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[ClaimedEffect]:
-        found = await self._fetch("effects_claim", token, lease, limit)
+        found = await self._fetch("effects_claim", token, lease, limit, False)
         return [rows.claimed(row, token) for row in sorted(found, key=lambda row: int(row["seq"]))]
+
+    async def claim_suspect(self, *, token: Token, lease: float) -> ClaimedEffect | None:
+        found = await self._fetch("effects_claim", token, lease, 1, True)
+        return rows.claimed(found[0], token) if found else None
+
+    async def has_suspects(self) -> bool:
+        return bool(await self._fetch("effects_suspects"))
 
     async def settle(self, settlements: Sequence[EffectSettlement]) -> Sequence[bool]:
         found = await self._fetch("effects_settle", *rows.settlement_columns(settlements))

@@ -28,10 +28,21 @@ class SqliteEffects:
         self._lock = asyncio.Lock()
 
     async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[ClaimedEffect]:
+        return await self._claim(token, lease, limit, suspects=False)
+
+    async def claim_suspect(self, *, token: Token, lease: float) -> ClaimedEffect | None:
+        found = await self._claim(token, lease, 1, suspects=True)
+        return found[0] if found else None
+
+    async def has_suspects(self) -> bool:
+        return bool(await self._read("effects_suspects", {"now": self._now()}))
+
+    async def _claim(self, token: Token, lease: float, limit: int, *, suspects: bool) -> Sequence[ClaimedEffect]:
         now = self._now()
 
         def work(connection: sqlite3.Connection) -> Sequence[ClaimedEffect]:
-            due = connection.execute(rows.SQL["effects_due"], {"now": now, "limit": limit}).fetchall()
+            wanted = {"now": now, "limit": limit, "suspects": suspects}
+            due = connection.execute(rows.SQL["effects_due"], wanted).fetchall()
             until = {"token": token, "now": now, "until": now + _micros(lease)}
             marks = ({name: row[name] for name in ("seq", "suspect", "crashes")} | until for row in due)
             connection.executemany(rows.SQL["effects_claim"], marks)

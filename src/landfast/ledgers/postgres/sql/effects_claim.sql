@@ -1,12 +1,13 @@
+-- $4 tells whose turn it is: the suspects', which run alone, or everybody else's. Only a suspect's crash is its own.
 UPDATE landfast_effect
 SET state = 'claimed',
     token = $1,
     due_at = landfast_clock() + make_interval(secs => $2),
     suspect = suspect OR state = 'claimed',
-    crashes = crashes + (state = 'claimed')::integer
-WHERE done_at IS NULL AND due_at <= landfast_clock() AND seq = ANY(ARRAY(
+    crashes = crashes + (suspect AND state = 'claimed')::integer
+WHERE done_at IS NULL AND due_at <= landfast_clock() AND (suspect OR state = 'claimed') = $4 AND seq = ANY(ARRAY(
     SELECT seq FROM landfast_effect
-    WHERE done_at IS NULL AND due_at <= landfast_clock()
+    WHERE done_at IS NULL AND due_at <= landfast_clock() AND (suspect OR state = 'claimed') = $4
     ORDER BY due_at, seq
     LIMIT $3
     FOR UPDATE SKIP LOCKED

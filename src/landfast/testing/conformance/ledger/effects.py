@@ -63,16 +63,33 @@ class EffectConformance:
         keys = [each.staged.key for batch in [*batches, rest] for each in batch]
         assert len(keys) == len(set(keys)) == 60
 
-    async def test_an_expired_lease_makes_a_suspect_and_counts_a_crash(self, desk: Desk) -> None:
+    async def test_an_expired_lease_makes_a_suspect_and_only_its_next_crash_is_its_own(self, desk: Desk) -> None:
         await stage(desk.ledger, effect())
         await claim(desk.ledger, 1)
         await desk.advance(LEASE - 1)
-        assert await claim(desk.ledger, 2) == []
+        assert not await desk.ledger.has_suspects()
+        assert await suspect(desk.ledger, 2) is None
         await desk.advance(2)
-        (first,) = await claim(desk.ledger, 3)
+        assert await desk.ledger.has_suspects()
+        first = await suspect(desk.ledger, 3)
         await desk.advance(LEASE + 1)
-        (second,) = await claim(desk.ledger, 4)
-        assert [(each.suspect, each.crashes) for each in (first, second)] == [(True, 1), (True, 2)]
+        second = await suspect(desk.ledger, 4)
+        assert first is not None
+        assert second is not None
+        assert [(each.suspect, each.crashes) for each in (first, second)] == [(True, 0), (True, 1)]
+
+    async def test_suspects_come_one_at_a_time_and_never_among_the_others(self, desk: Desk) -> None:
+        await stage(desk.ledger, *(effect(f"effect_{number}") for number in range(3)))
+        await claim(desk.ledger, 1, limit=2)
+        await desk.ledger.abandon(worker=WORKER)
+        assert [each.staged.name for each in await claim(desk.ledger, 2)] == ["effect_2"]
+        held = await suspect(desk.ledger, 3)
+        assert held is not None
+        assert held.staged.name == "effect_0"
+        await desk.ledger.settle([settlement(held, EffectState.DELAYED, due_in=0.0, tries=Tries(1))])
+        assert await claim(desk.ledger, 4) == []
+        names = {each.staged.name for each in [await suspect(desk.ledger, 5), await suspect(desk.ledger, 6)] if each}
+        assert names == {"effect_0", "effect_1"}
 
     async def test_renewing_extends_the_leases_of_this_worker_that_have_not_expired(self, desk: Desk) -> None:
         await stage(desk.ledger, *(effect(f"effect_{number}") for number in range(3)))
@@ -82,14 +99,16 @@ class EffectConformance:
         await desk.advance(LEASE / 2)
         await desk.ledger.renew(worker=WORKER, lease=LEASE)
         await desk.advance(LEASE / 2 + 1)
-        assert {each.staged.name for each in await claim(desk.ledger, 3)} == {"effect_1", "effect_2"}
+        late = [await suspect(desk.ledger, number) for number in (3, 4, 5)]
+        assert {each.staged.name for each in late if each} == {"effect_1", "effect_2"}
 
     async def test_abandoning_expires_every_lease_of_a_dead_worker(self, desk: Desk) -> None:
         await stage(desk.ledger, *(effect(f"effect_{number}") for number in range(3)))
         await claim(desk.ledger, 1, limit=2)
         await desk.ledger.claim(token=ids.token(WorkerId(b"worker-2"), 1), lease=LEASE, limit=1)
         assert await desk.ledger.abandon(worker=WORKER) == 2
-        assert [each.suspect for each in await claim(desk.ledger, 2)] == [True, True]
+        held = [await suspect(desk.ledger, number) for number in (2, 3, 4)]
+        assert [each and each.suspect for each in held] == [True, True, None]
 
     async def test_a_settled_effect_is_over(self, desk: Desk) -> None:
         for state in (EffectState.DONE, EffectState.DEAD):
@@ -118,16 +137,18 @@ class EffectConformance:
         await desk.ledger.settle([settlement(held, EffectState.DELAYED, tries=Tries(2, 1.0))])
         await claim(desk.ledger, 2)
         await desk.advance(LEASE + 1)
-        (suspect,) = await claim(desk.ledger, 3)
-        await desk.ledger.settle([settlement(suspect, EffectState.READY)])
-        (again,) = await claim(desk.ledger, 4)
-        assert (again.tries, again.suspect, again.crashes) == (Tries(2, 1.0), True, 1)
+        first = await suspect(desk.ledger, 3)
+        assert first is not None
+        await desk.ledger.settle([settlement(first, EffectState.READY)])
+        again = await suspect(desk.ledger, 4)
+        assert again is not None
+        assert (again.tries, again.suspect, again.crashes) == (Tries(2, 1.0), True, 0)
 
     async def test_a_stale_token_settles_nothing(self, desk: Desk) -> None:
         await stage(desk.ledger, effect(), effect("second"))
         stale, other = await claim(desk.ledger, 1)
         await desk.advance(LEASE + 1)
-        await claim(desk.ledger, 2, limit=1)
+        await suspect(desk.ledger, 2)
         settled = await desk.ledger.settle([settlement(each, EffectState.DONE) for each in (stale, other)])
         assert settled == [False, True]
         assert await desk.ledger.settle([settlement(other, EffectState.DEAD)]) == [False]
@@ -174,7 +195,9 @@ class EffectConformance:
         await stage(desk.ledger, effect("dead"), effect("done"))
         await claim(desk.ledger, 1)
         await desk.advance(LEASE + 1)
-        dead, done = await claim(desk.ledger, 2)
+        dead, done = await suspect(desk.ledger, 2), await suspect(desk.ledger, 3)
+        assert dead is not None
+        assert done is not None
         await desk.ledger.settle([settlement(dead, EffectState.DEAD, tries=Tries(8, 9.0))])
         await desk.ledger.settle([settlement(done, EffectState.DONE, tries=Tries(1, 1.0))])
         keys = [(each.staged.key, each.staged.run) for each in (dead, done)]
@@ -187,6 +210,10 @@ class EffectConformance:
         await stage(desk.ledger, effect(), effect("second"))
         await claim(desk.ledger, 1, limit=1)
         assert await desk.ledger.counts() == counts(ready=1, claimed=1)
+
+
+async def suspect(store: EffectStore, number: int) -> ClaimedEffect | None:
+    return await store.claim_suspect(token=token(number), lease=LEASE)
 
 
 async def claim(store: EffectStore, number: int, *, limit: int = 100) -> list[ClaimedEffect]:

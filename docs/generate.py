@@ -1,0 +1,75 @@
+"""`make docs`: the pages of docs/reference that are drawn from the code. A test fails when they are out of date."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import click
+
+from landfast.cli import landfast as command
+from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, TRANSITIONS, Signal, State
+
+REFERENCE = Path(__file__).resolve().parent / "reference"
+
+
+def pages() -> dict[str, str]:
+    return {"lifecycle.md": lifecycle(), "commands.md": commands()}
+
+
+def lifecycle() -> str:
+    arrows: dict[tuple[State, State], list[Signal]] = defaultdict(list)
+    for (state, signal), end in TRANSITIONS.items():
+        arrows[state, end].append(signal)
+    lines = [
+        "# The life of an event",
+        "",
+        "Drawn from the one transition table, `src/landfast/domain/lifecycle.py`. A signal that is not listed for a",
+        "state changes nothing.",
+        "",
+        "```mermaid",
+        "stateDiagram-v2",
+        "    [*] --> ready: record",
+        *(f"    {begin} --> {end}: {', '.join(signals)}" for (begin, end), signals in arrows.items()),
+        "```",
+        "",
+        "| Signal | From | To | Who may send it |",
+        "|---|---|---|---|",
+    ]
+    for signal in Signal:
+        begins = [state for state, heard in TRANSITIONS if heard is signal]
+        ends = sorted({TRANSITIONS[state, signal] for state in begins})
+        lines.append(f"| {signal} | {', '.join(begins)} | {', '.join(ends)} | {_who(signal)} |")
+    return "\n".join(lines) + "\n"
+
+
+def commands() -> str:
+    lines = ["# Commands", "", "What `--help` says, for every command.", ""]
+    _describe(command, click.Context(command, info_name="landfast"), lines)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _describe(what: click.Command, context: click.Context, lines: list[str]) -> None:
+    shown = context.get_help()
+    lines += [f"## {context.command_path}", "", "```", *(line.rstrip() for line in shown.splitlines()), "```", ""]
+    if isinstance(what, click.Group):
+        for name in what.list_commands(context):
+            inner = what.get_command(context, name)
+            if inner is not None and not inner.hidden:
+                _describe(inner, click.Context(inner, info_name=name, parent=context), lines)
+
+
+def _who(signal: Signal) -> str:
+    if signal in TOKEN_SIGNALS:
+        return "the holder of the token"
+    if signal in RECEIPT_SIGNALS:
+        return "whoever knows of the receipts"
+    return {Signal.CLAIM: "a worker", Signal.WAKE: "time", Signal.REQUEUE: "a worker that brings a handler"}.get(
+        signal, "an operator"
+    )
+
+
+if __name__ == "__main__":
+    REFERENCE.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (REFERENCE / name).write_text(text)

@@ -1,0 +1,27 @@
+"""The shop on each store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.processing.shop import STORES, Shop
+
+
+@pytest.fixture(params=STORES)
+async def shop(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Shop]:
+    place = str(tmp_path) if request.param == "sqlite" else request.getfixturevalue("database")
+    opened = Shop(request.param, place)
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def postgres_shop(database: str) -> AsyncIterator[Shop]:
+    opened = Shop("postgres", database)
+    await opened.open()
+    yield opened
+    await opened.close()
