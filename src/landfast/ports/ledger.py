@@ -55,8 +55,9 @@ class LedgerTransaction(Protocol):
         now; otherwise the receipt that is there and committed (any outcome for that very key; or, for a key of run 2
         and up that is not forced, a `done` one of an earlier run; where there is none, earlier runs are closed with
         tombstones, so that a zombie of theirs cannot commit any more). A concurrent transaction that holds one is
-        waited for, one second at most: ReceiptBusyError. Under SERIALIZABLE or REPEATABLE READ the loser gets a CONFLICT
-        fault. LedgerUnavailableError for an outage, or where Landfast's own tables are not as they should be."""
+        waited for, one second at most: ReceiptBusyError. Under SERIALIZABLE or REPEATABLE READ the loser gets a
+        CONFLICT fault. LedgerUnavailableError for an outage, or where Landfast's own tables are not as they should
+        be."""
         ...
 
     async def reset(self) -> None:
