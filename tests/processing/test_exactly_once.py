@@ -62,6 +62,34 @@ async def test_a_def_handler_writes_on_the_same_transaction(shop: Shop) -> None:
     assert await shop.orders() == ["evt_1"]
 
 
+@pytest.mark.req("R20")
+async def test_a_statement_that_was_not_awaited_fails_the_attempt_instead_of_being_lost(shop: Shop) -> None:
+    @shop.on(attempts=1)
+    async def create_order(event: Event, tx: Any) -> None:
+        await insert(event, tx)
+        tx.execute(INSERT, "forgotten", 1)
+
+    await shop.deliver("evt_1")
+    await shop.drain()
+    assert "tx.execute(...) was not awaited" in (await shop.show("evt_1")).summary.message
+    assert await shop.orders() == []
+
+
+async def test_a_failed_attempt_is_logged_with_its_event_and_what_follows(
+    shop: Shop, caplog: pytest.LogCaptureFixture
+) -> None:
+    @shop.on(attempts=2)
+    async def create_order(event: Event, tx: Any) -> None:
+        raise KeyError("customer")
+
+    await shop.deliver("evt_1")
+    await shop.settle_down()
+    lines = [record.message for record in caplog.records if record.message.startswith("handler_failed")]
+    assert len(lines) == 2
+    assert "key=evt_1" in lines[0] and "attempt=1/2" in lines[0] and "KeyError: 'customer'" in lines[0]
+    assert "retry in" in lines[0] and "dead letter" in lines[1]
+
+
 @pytest.mark.req("R22")
 async def test_what_a_handler_returns_is_stored_with_its_receipt(shop: Shop) -> None:
     @shop.on()

@@ -9,6 +9,7 @@ from typing import assert_never
 
 import msgspec
 
+from landfast import telemetry
 from landfast.domain.errors import StoreError
 from landfast.domain.ids import HandlerName
 from landfast.domain.lifecycle import Signal
@@ -104,6 +105,7 @@ class Conclusion:
         )
         line = _line(work, failed, judgement)
         docket.attempts.append(line)
+        _log(work, line, judgement)
         tomb = Tomb(judgement.reason, line.error, line.message)
         match judgement.ruling:
             case Ruling.POSTPONE:
@@ -117,7 +119,7 @@ class Conclusion:
                 docket.counted = True
                 docket.why = tomb
             case Ruling.BURY:
-                docket.tries[handler.name] = Tries(handler.attempts, before.spent + failed.seconds)
+                docket.tries[handler.name] = Tries(before.count + 1, before.spent + failed.seconds)
                 docket.burials[work] = tomb
             case _:
                 assert_never(judgement.ruling)
@@ -134,7 +136,7 @@ class Conclusion:
                     stands = (await self.ledger.bury([Receipt(work.receipt, Outcome.DEAD, tomb.note())]))[0]
                 except StoreError as error:
                     docket.delays.append(1.0)
-                    docket.counted = True  # the attempts are spent; only the tombstone is missing
+                    docket.counted = True  # its next attempt is its last again, whatever the count says
                     docket.why = replace(tomb, message=f"{tomb.message} (not buried yet: {error})")
                     continue
                 docket.tries.pop(work.handler.name, None)
@@ -176,6 +178,20 @@ def _line(work: Work, failed: Failed, judgement: Judgement) -> Attempt:
         error=type(failed.error).__name__,
         message=_text(failed.error)[:MESSAGE_AT_MOST],
         trace=trace_of(failed.error),
+    )
+
+
+def _log(work: Work, line: Attempt, judgement: Judgement) -> None:
+    telemetry.warn(
+        "handler_failed",
+        handler=line.handler,
+        source=work.claim.source,
+        type=work.claim.type,
+        key=work.claim.key,
+        event=work.claim.event_id,
+        attempt=f"{line.number}/{work.handler.attempts}",
+        error=f"{line.error}: {line.message}"[:300],
+        then="dead letter" if judgement.ruling is Ruling.BURY else f"{line.outcome} in {judgement.after:.1f} s",
     )
 
 

@@ -71,8 +71,6 @@ class Execution:
             event = _event(claim, data=data, headers=headers, attempt=tries.count + 1)
             work = Work(claim, event, handler, self._receipt(claim, handler.name))
             plan.works.append(work)
-            if tries.count >= handler.attempts:  # its tombstone could not be written last time
-                plan.results[work] = Spent("attempts_exhausted")
         return plan
 
     def _spent(self, claim: Claim, handlers: Sequence[Handler]) -> Plan:
@@ -91,9 +89,8 @@ class Execution:
         owner: dict[Work, Plan] = {}
         for plan in plans:
             for work in plan.works:
-                if work not in plan.results:
-                    by_handler.setdefault(work.handler.name, []).append(work)
-                    owner[work] = plan
+                by_handler.setdefault(work.handler.name, []).append(work)
+                owner[work] = plan
         for works in by_handler.values():
             for work, result in (await self._run_handler(works, pace)).items():
                 owner[work].results[work] = result

@@ -96,7 +96,9 @@ class Performance:
         )
         dead = judgement.ruling is Ruling.BURY
         if dead:
-            telemetry.warn("effect_dead", name=known.name, key=claimed.staged.key, reason=judgement.reason)
+            error_shown = f"{type(error).__name__}: {error}"[:300]
+            event = msgspec.json.decode(claimed.staged.context).get("id")
+            telemetry.warn("effect_dead", name=known.name, event=event, reason=judgement.reason, error=error_shown)
         return _settled(
             claimed,
             EffectState.DEAD if dead else EffectState.DELAYED,

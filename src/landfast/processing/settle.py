@@ -78,4 +78,7 @@ class Settler:
                     handler=settlement.handler,
                     reason=settlement.reason,
                     error=settlement.error,
+                    message=settlement.message[:300],
                 )
+            elif settlement.signal is Signal.SHELVE:
+                telemetry.warn("unhandled", event=settlement.event_id)

@@ -104,11 +104,8 @@ class Transactor:
             run=work.receipt.run,
             context=_context(work),
         )
-        user_tx = (
-            Transaction(tx.handle, stage)
-            if handler.is_async
-            else BlockingTransaction(tx.handle, stage, asyncio.get_running_loop())
-        )
+        own = Transaction(tx.handle, stage)
+        user_tx = own if handler.is_async else BlockingTransaction(tx.handle, stage, asyncio.get_running_loop())
         result = await invoke(
             handler.function,
             work.event,
@@ -118,6 +115,10 @@ class Transactor:
             threads=self.threads,
             hung=self.hung,
         )
+        try:
+            own.check_awaited()
+        except UserError as error:
+            raise HandlerRaisedError(error) from error
         if result is not None:
             handled.results.append((work.receipt, _encoded(result)))
         handled.effects.extend(stage.staged.values())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -71,29 +72,51 @@ class Stage:
         return known
 
 
+class Statement(Awaitable[T]):
+    """A statement that runs when it is awaited, and that is missed when it never is."""
+
+    __slots__ = ("_call", "_forgotten", "name")
+
+    def __init__(self, name: str, call: Callable[[], Coroutine[Any, Any, T]], forgotten: set[Statement[Any]]) -> None:
+        self.name = name
+        self._call = call
+        self._forgotten = forgotten
+        forgotten.add(self)
+
+    def __await__(self) -> Generator[Any, None, T]:
+        self._forgotten.discard(self)
+        return self._call().__await__()
+
+
 class Transaction:
     """The transaction of an `async def` handler: asyncpg's shape on every ledger."""
 
     def __init__(self, handle: port.Transaction, stage: Stage) -> None:
         self._handle = handle
         self._stage = stage
+        self._forgotten: set[Statement[Any]] = set()
+
+    def check_awaited(self) -> None:
+        """A write that was never awaited never happened: better a failed attempt than a receipt for nothing."""
+        for statement in self._forgotten:
+            raise UserError(f"tx.{statement.name}(...) was not awaited, so it did not run; write `await` before it")
 
     @property
     def connection(self) -> Any:
         """The driver's own connection. A COMMIT or ROLLBACK sent on it fails the attempt."""
         return self._handle.connection
 
-    async def execute(self, query: str, *args: Any) -> str:
-        return await self._handle.execute(query, *args)
+    def execute(self, query: str, *args: Any) -> Awaitable[str]:
+        return Statement("execute", partial(self._handle.execute, query, *args), self._forgotten)
 
-    async def fetch(self, query: str, *args: Any) -> Sequence[Any]:
-        return await self._handle.fetch(query, *args)
+    def fetch(self, query: str, *args: Any) -> Awaitable[Sequence[Any]]:
+        return Statement("fetch", partial(self._handle.fetch, query, *args), self._forgotten)
 
-    async def fetchrow(self, query: str, *args: Any) -> Any:
-        return await self._handle.fetchrow(query, *args)
+    def fetchrow(self, query: str, *args: Any) -> Awaitable[Any]:
+        return Statement("fetchrow", partial(self._handle.fetchrow, query, *args), self._forgotten)
 
-    async def fetchval(self, query: str, *args: Any) -> Any:
-        return await self._handle.fetchval(query, *args)
+    def fetchval(self, query: str, *args: Any) -> Awaitable[Any]:
+        return Statement("fetchval", partial(self._handle.fetchval, query, *args), self._forgotten)
 
     def savepoint(self) -> Any:
         """`async with tx.savepoint():` around statements whose database errors you want to catch."""

@@ -51,7 +51,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The handler was not run, because it has no attempt left: only its tombstone is missing."""
+    """The handler was not run, and never will be: only its tombstone is missing."""
 
     reason: str
     message: str = ""
