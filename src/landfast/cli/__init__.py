@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "send": "Send a signed sample webhook to a running inbox.",
         "events": "List events, or show one with its history.",
         "dead": "List dead letters, or show one with everything known about it.",
+        "effects": "List effects, or perform dead ones again.",
         "replay": "Run dead letters, or other events, again.",
         "proof": "Check that nothing was lost and nothing doubled.",
         "doctor": "Look for whatever is wrong, and say how to put it right.",

@@ -138,7 +138,8 @@ class EffectStore(Protocol):
     async def list(
         self, *, digest: ReceiptDigest | None = None, state: EffectState | None = None, limit: int
     ) -> Sequence[dict[str, Any]]:
-        """Newest first: key, run, handler, name, arguments, state, attempts, error, message, trace, created_at."""
+        """Newest first: key, run, handler, name, arguments, context, state, attempts, error, message, trace and
+        created_at."""
         ...
 
     async def retry(self, keys: Sequence[tuple[str, int]]) -> int:

@@ -114,4 +114,9 @@ async def _effects(ledger: EffectStore) -> Check:
     dead = (await ledger.counts()).get(EffectState.DEAD, 0)
     if not dead:
         return Check("dead effects", Level.OK, "none")
-    return Check("dead effects", Level.WARN, f"{dead:,}", "landfast events show, and fix what they call")
+    return Check(
+        "dead effects",
+        Level.WARN,
+        f"{dead:,}",
+        "landfast effects list --state dead; after the fix, landfast effects retry --all",
+    )

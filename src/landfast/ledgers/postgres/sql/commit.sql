@@ -1,5 +1,8 @@
--- Results, effects and the guard row in one statement: the last before COMMIT.
-WITH stored AS (
+-- Results, effects and the guard row in one statement: the last before COMMIT. A handler may have chosen a lazy COMMIT
+-- for its writes; a receipt that a crash could undo is none.
+WITH durably AS MATERIALIZED (
+    SELECT set_config('synchronous_commit', 'on', true) AS setting
+), stored AS (
     UPDATE landfast_receipt AS receipt
     SET result = given.result
     FROM unnest($2::bytea[], $3::text[], $4::integer[], $5::bytea[]) AS given (digest, handler, run, result)
@@ -11,4 +14,4 @@ WITH stored AS (
         AS given (key, run, name, arguments, context, digest, handler)
     ON CONFLICT (key, run) DO NOTHING
 )
-DELETE FROM landfast_guard WHERE ctid = ANY($1::tid[])
+DELETE FROM landfast_guard USING durably WHERE ctid = ANY($1::tid[]) AND setting = 'on'

@@ -1,4 +1,4 @@
-SELECT key, run, handler, name, arguments, state, tries_count AS attempts, error, message, trace, created_at
+SELECT key, run, handler, name, arguments, context, state, tries_count AS attempts, error, message, trace, created_at
 FROM landfast_effect
 WHERE ($1::bytea IS NULL OR digest = $1) AND ($2::text IS NULL OR state = $2)
 ORDER BY seq DESC
