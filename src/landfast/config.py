@@ -28,6 +28,8 @@ class Address:
     """Where a database is: a SQLite file or a PostgreSQL DSN. It prints without its password."""
 
     target: str
+    origin: str = field(default="the default", compare=False)
+    """Who says so: a file, a variable, the code. For the sentence about what is wrong with it."""
 
     @property
     def is_sqlite(self) -> bool:
@@ -84,32 +86,33 @@ class Settings:
 @dataclass(frozen=True, slots=True)
 class _Key:
     kind: type
+    example: str
     least: float = -math.inf
     most: float = math.inf
 
 
 _KEYS: Mapping[str, _Key] = MappingProxyType(
     {
-        "store": _Key(str),
-        "ledger": _Key(str),
-        "app": _Key(str),
-        "host": _Key(str),
-        "port": _Key(int, 0, 65535),
-        "intakes": _Key(int, 1, 64),
-        "workers": _Key(int, 0, 64),
-        "hands": _Key(int, 1, 256),
-        "lease": _Key(float, 1, 3600),
+        "store": _Key(str, '"sqlite:landfast.db"'),
+        "ledger": _Key(str, '"sqlite:shop.db"'),
+        "app": _Key(str, '"handlers:inbox"'),
+        "host": _Key(str, '"127.0.0.1"'),
+        "port": _Key(int, "8420", 0, 65535),
+        "intakes": _Key(int, "1", 1, 64),
+        "workers": _Key(int, "1", 0, 64),
+        "hands": _Key(int, "8", 1, 256),
+        "lease": _Key(float, "30", 1, 3600),
     }
 )
 _SOURCE_KEYS: Mapping[str, _Key] = MappingProxyType(
     {
-        "provider": _Key(str),
-        "secrets": _Key(list),
-        "tolerance": _Key(float, 1, 86400),  # a day: beyond it a captured request replays at leisure
-        "dedup": _Key(str),
-        "dedup_key": _Key(str),
-        "ordered_by": _Key(str),
-        "body_limit": _Key(int, 1, 64 * 1024 * 1024),  # the whole of intake's in-flight budget
+        "provider": _Key(str, '"stripe"'),
+        "secrets": _Key(list, '["env:NAME"]'),
+        "tolerance": _Key(float, "300", 1, 86400),  # a day: beyond it a captured request replays at leisure
+        "dedup": _Key(str, '"body"'),
+        "dedup_key": _Key(str, '"env:NAME"'),
+        "ordered_by": _Key(str, '"data.object.customer"'),
+        "body_limit": _Key(int, "1048576", 1, 64 * 1024 * 1024),  # the whole of intake's in-flight budget
     }
 )
 _MISTAKES = 0.6
@@ -127,26 +130,40 @@ def load(
     tables = _read(file) if file is not None else {}
     folder = file.parent if file is not None else Path()
     sources = tables.pop("sources", {})
-    found = _checked(tables, _KEYS, f"{file.name if file else FILE}: ")
     # Paths in a file are relative to that file; those of the environment and the code, to where we run.
-    for name in ("store", "ledger"):
-        if name in found:
-            found[name] = _address(name, found[name], folder)
-    for layer, where in ((_environment(environ), "LANDFAST_"), (dict(overrides or {}), "Inbox(): ")):
-        checked = _checked(layer, _KEYS, where)
+    layers = (
+        (tables, f"{file.name if file else FILE}: ", folder),
+        (_environment(environ), "LANDFAST_", Path()),
+        (dict(overrides or {}), "Inbox(): ", Path()),
+    )
+    found: dict[str, Any] = {}
+    for layer, where, start in layers:
         found |= {
-            name: _address(name, value, Path()) if name in ("store", "ledger") else value
-            for name, value in checked.items()
+            name: _address(name, value, start, where) if name in ("store", "ledger") else value
+            for name, value in _checked(layer, _KEYS, where).items()
         }
     return _settled(found, _sources(sources, file), folder)
+
+
+def strange_variables(environ: Mapping[str, str] | None = None) -> list[str]:
+    """A sentence for each LANDFAST_* variable that nobody reads: a typing mistake, most likely."""
+    known = ["LANDFAST_CONFIG", *(f"LANDFAST_{key.upper()}" for key in _KEYS)]
+    all_of_them = f"; the variables are {', '.join(known)}"
+    return [
+        f"{name} is set, and nothing reads it{nearest(name, known) or all_of_them}"
+        for name in sorted(os.environ if environ is None else environ)
+        if name.startswith("LANDFAST_") and name not in known
+    ]
 
 
 def source(name: str, options: Mapping[str, Any], *, where: str) -> SourceSettings:
     """A source's options, checked; `where` begins the sentence about what is wrong with them."""
     if not name or len(name) > 100 or not all(c.isascii() and (c.isalnum() or c in "-_.") for c in name):
         raise ConfigError(f"{where}the name {name!r} must be letters, digits, '-', '_' or '.', 100 of them at most")
+    if "provider" not in options or not options.get("secrets"):
+        _find_misspelt(options, where)
     provider = options.get("provider")
-    if not isinstance(provider, str):
+    if provider is None:
         raise ConfigError(f'{where}provider is missing; name how it signs, such as provider = "stripe"')
     is_generic = provider == "generic"
     own = {key: value for key, value in options.items() if key in _SOURCE_KEYS or not is_generic}
@@ -158,6 +175,13 @@ def source(name: str, options: Mapping[str, Any], *, where: str) -> SourceSettin
         raise ConfigError(f'{where}secrets must be a list of strings, such as ["env:MY_SECRET"]')
     extra = {key: value for key, value in options.items() if key not in _SOURCE_KEYS}
     return SourceSettings(name=name, secrets=tuple(secrets), options=extra, **checked)
+
+
+def _find_misspelt(options: Mapping[str, Any], where: str) -> None:
+    """What is missing may be there under a name that is nearly its own. Otherwise it may be the generic provider's."""
+    for key in options:
+        if key not in _SOURCE_KEYS and (hint := nearest(key, _SOURCE_KEYS)):
+            raise ConfigError(f"{where}there is no key {key!r}{hint}")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -199,7 +223,9 @@ def _environment(environ: Mapping[str, str]) -> dict[str, Any]:
         try:
             found[key] = rule.kind(text)
         except ValueError:
-            raise ConfigError(f"{name}: {text!r} is not a number; set it to one, or unset it") from None
+            raise ConfigError(
+                f"{name}: {text!r} is not a number; set it to one, such as {rule.example}, or unset it"
+            ) from None
     return found
 
 
@@ -209,7 +235,8 @@ def _checked(values: Mapping[str, Any], rules: Mapping[str, _Key], where: str) -
         name = f"{where}{key.upper()}" if where == "LANDFAST_" else f"{where}{key}"
         rule = rules.get(key)
         if rule is None:
-            hint = nearest(key, rules) or f"; the keys are {', '.join(rules)}"
+            known = [*rules, "sources"] if rules is _KEYS else [*rules]
+            hint = nearest(key, known) or f"; the keys are {', '.join(known)}"
             raise ConfigError(f"{where}there is no key {key!r}{hint}")
         if value is None:  # TOML has none: an argument that was not given
             continue
@@ -222,7 +249,8 @@ def _value(name: str, value: Any, rule: _Key) -> Any:
         value = float(value)
     if not isinstance(value, rule.kind) or (isinstance(value, bool) and rule.kind is not bool):
         wanted = {str: "a string", int: "a whole number", float: "a number", list: "a list"}[rule.kind]
-        raise ConfigError(f"{name} must be {wanted}, not {type(value).__name__}")
+        example = f"{name.rpartition(' ')[2].removeprefix('LANDFAST_').lower()} = {rule.example}"
+        raise ConfigError(f"{name} must be {wanted}, not {type(value).__name__}, such as {example}")
     if isinstance(value, str) and not value.strip():
         raise ConfigError(f"{name} is empty; give it a value, or leave it out")
     if isinstance(value, int | float) and not rule.least <= value <= rule.most:
@@ -230,13 +258,14 @@ def _value(name: str, value: Any, rule: _Key) -> Any:
     return value
 
 
-def _address(name: str, text: str, folder: Path) -> Address:
+def _address(name: str, text: str, folder: Path, where: str) -> Address:
+    origin = f"{where}{name.upper()}" if where == "LANDFAST_" else where.removesuffix(": ")
     if text.startswith(POSTGRES):
         try:
             urlsplit(text).port  # noqa: B018 - reading it is what checks it
         except ValueError:
             raise ConfigError(f"{name}: the PostgreSQL address is malformed; check its host and port") from None
-        return Address(text)
+        return Address(text, origin)
     scheme, colon, rest = text.partition(":")
     if colon and scheme != "sqlite":
         # The rest may hold a password: only the scheme is repeated.
@@ -244,7 +273,7 @@ def _address(name: str, text: str, folder: Path) -> Address:
     path = rest.removeprefix("//") if colon else text
     if not path:
         raise ConfigError(f"{name}: sqlite: needs a path, such as sqlite:landfast.db")
-    return Address(str(folder / path))
+    return Address(str(folder / path), origin)
 
 
 def _sources(tables: Any, file: Path | None) -> dict[str, SourceSettings]:
@@ -256,8 +285,8 @@ def _sources(tables: Any, file: Path | None) -> dict[str, SourceSettings]:
 
 def _settled(found: dict[str, Any], sources: dict[str, SourceSettings], folder: Path) -> Settings:
     store = found.setdefault("store", Address(str(folder / "landfast.db")))
-    default = Address(str(Path(store.target).parent / "landfast-ledger.db")) if store.is_sqlite else store
-    ledger = found.setdefault("ledger", default)
+    default = str(Path(store.target).parent / "landfast-ledger.db") if store.is_sqlite else store.target
+    ledger = found.setdefault("ledger", Address(default, "it follows store"))
     if store.is_sqlite and ledger.is_sqlite and Path(store.target).resolve() == Path(ledger.target).resolve():
         raise ConfigError("ledger: it is the store's own file; on SQLite they must be two files")
     if ledger.is_sqlite:

@@ -17,7 +17,7 @@ from landfast.domain.lifecycle import Signal, State
 from landfast.inboxes.postgres import housekeeping, work
 from landfast.inboxes.postgres.statements import SQL
 from landfast.testing.conformance.inbox.bench import claim, claim_one, look, state_of
-from landfast.testing.factory import LEASE, WORKER, deliveries, delivery, event_in, settlement, token
+from landfast.testing.factory import LEASE, deliveries, delivery, event_in, settlement, token
 from tests.inboxes.postgres_bench import PostgresBench
 from tests.servers import Postgres
 
@@ -71,7 +71,7 @@ async def test_without_a_server_every_part_is_unavailable_and_afterwards_each_wo
         lambda: bench.inbox.claim(token=token(2), lease=LEASE, limit=1),
         lambda: bench.inbox.claim_suspect(token=token(3), lease=LEASE),
         bench.inbox.has_suspects,
-        lambda: bench.inbox.renew(worker=WORKER, lease=LEASE),
+        lambda: bench.inbox.renew(tokens=[held.token], lease=LEASE),
         lambda: bench.inbox.settle([settlement(held, Signal.RELEASE)]),
         bench.inbox.census,
         lambda: bench.inbox.replay([held.event_id], forced=False, who="ada"),

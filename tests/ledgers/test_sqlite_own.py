@@ -36,6 +36,13 @@ async def test_an_error_that_rolls_back_by_itself_is_not_swallowed(sqlite_desk: 
     assert (await orders(desk), await receipt_count(desk)) == ([], 0)
 
 
+async def test_a_question_mark_for_a_placeholder_is_answered_with_what_to_write(sqlite_desk: SqliteDesk) -> None:
+    async with transaction(sqlite_desk.ledger) as tx:
+        await tx.receive([key()])
+        with pytest.raises(sqlite3.ProgrammingError, match=r"not \?; write \$1"):
+            await tx.handle.execute("INSERT INTO shop_order VALUES (?)", "pay_1")
+
+
 async def test_a_slow_statement_leaves_the_loop_free_and_ends_when_it_is_cancelled(sqlite_desk: SqliteDesk) -> None:
     desk = sqlite_desk
     async with transaction(desk.ledger) as tx:

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,12 +11,14 @@ import pytest
 from landfast.domain.errors import DeadlineError
 from landfast.processing import invoke as module
 from landfast.processing.invoke import HandlerRaisedError, invoke
+from landfast.processing.threads import Threads
 
 
 @pytest.fixture
-def threads() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(2) as pool:
-        yield pool
+def threads() -> Iterator[Threads]:
+    threads = Threads(2)
+    yield threads
+    threads.close()
 
 
 def never() -> None:
@@ -25,23 +27,21 @@ def never() -> None:
 
 async def call(
     function: Callable[..., Any],
-    threads: ThreadPoolExecutor,
+    threads: Threads,
     *,
     deadline: float = 5.0,
     hung: Callable[[], None] = never,
 ) -> Any:
     return await invoke(
-        function,
-        1,
+        partial(function, 1, more=2),
         is_async=asyncio.iscoroutinefunction(function),
         deadline=deadline,
         threads=threads,
         hung=hung,
-        more=2,
     )
 
 
-async def test_both_colours_return_what_the_function_returns(threads: ThreadPoolExecutor) -> None:
+async def test_both_colours_return_what_the_function_returns(threads: Threads) -> None:
     async def on_loop(one: int, *, more: int) -> tuple[int, int, bool]:
         return one, more, threading.current_thread() is threading.main_thread()
 
@@ -57,7 +57,7 @@ async def test_both_colours_return_what_the_function_returns(threads: ThreadPool
 )
 @pytest.mark.parametrize("colour", ["async", "sync"])
 async def test_whatever_it_raises_arrives_as_one_ordinary_error(
-    kind: type[BaseException], colour: str, threads: ThreadPoolExecutor
+    kind: type[BaseException], colour: str, threads: Threads
 ) -> None:
     async def on_loop(_: int, *, more: int) -> None:
         raise kind
@@ -71,7 +71,7 @@ async def test_whatever_it_raises_arrives_as_one_ordinary_error(
     assert isinstance(caught.value.error, expected)
 
 
-async def test_a_slow_async_function_is_cancelled_at_its_deadline(threads: ThreadPoolExecutor) -> None:
+async def test_a_slow_async_function_is_cancelled_at_its_deadline(threads: Threads) -> None:
     async def slow(_: int, *, more: int) -> None:
         await asyncio.Event().wait()
 
@@ -81,7 +81,7 @@ async def test_a_slow_async_function_is_cancelled_at_its_deadline(threads: Threa
 
 
 async def test_one_that_swallows_its_cancellation_and_returns_has_missed_its_deadline_all_the_same(
-    threads: ThreadPoolExecutor,
+    threads: Threads,
 ) -> None:
     async def stubborn(_: int, *, more: int) -> str:
         try:
@@ -96,7 +96,7 @@ async def test_one_that_swallows_its_cancellation_and_returns_has_missed_its_dea
 
 
 async def test_one_that_swallows_its_cancellation_and_runs_on_is_reported_as_hung(
-    threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+    threads: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "GRACE", 0.01)
     is_hung = asyncio.Event()
@@ -113,7 +113,7 @@ async def test_one_that_swallows_its_cancellation_and_runs_on_is_reported_as_hun
 
 
 async def test_a_thread_past_its_deadline_is_reported_as_hung_if_it_never_ends(
-    threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+    threads: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "GRACE", 0.01)
     is_hung, let_go = asyncio.Event(), threading.Event()
@@ -128,7 +128,7 @@ async def test_a_thread_past_its_deadline_is_reported_as_hung_if_it_never_ends(
     let_go.set()
 
 
-async def test_stopping_the_worker_is_not_the_functions_fault(threads: ThreadPoolExecutor) -> None:
+async def test_stopping_the_worker_is_not_the_functions_fault(threads: Threads) -> None:
     started = asyncio.Event()
 
     async def waiting(_: int, *, more: int) -> None:

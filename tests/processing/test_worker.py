@@ -216,12 +216,12 @@ async def test_a_tombstone_that_cannot_be_written_is_written_at_the_next_claim(s
     bury, failures = shop.ledger.bury, 1
     calls: list[int] = []
 
-    async def unsteady(tombstones: Any) -> Any:
+    async def unsteady(tombstones: Any, **options: Any) -> Any:
         nonlocal failures
         if failures:
             failures -= 1
             raise InboxUnavailableError("away")
-        return await bury(tombstones)
+        return await bury(tombstones, **options)
 
     shop.ledger.bury = unsteady
 

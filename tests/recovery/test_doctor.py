@@ -15,17 +15,23 @@ from landfast.ledgers.sqlite import SqliteLedger
 from landfast.recovery import doctor
 from landfast.recovery.doctor import Check, Level, examine_binding, examine_inbox, examine_ledger, failed, is_well
 from landfast.testing.clock import ManualClock, SeededChance
-from landfast.testing.factory import token
+from landfast.testing.factory import settlement, token
 from tests.recovery.scenes import HANDLER, key_of, settle_all, store
 
 
-async def levels(inbox: SqliteInbox) -> dict[str, Level]:
-    return {check.name: check.level for check in await examine_inbox(inbox)}
+async def levels(inbox: SqliteInbox, clock: ManualClock) -> dict[str, Level]:
+    return {check.name: check.level for check in await examine_inbox(inbox, now=clock.now())}
 
 
-async def test_an_inbox_and_a_ledger_that_are_well(inbox: SqliteInbox, ledger: SqliteLedger) -> None:
+async def test_an_inbox_and_a_ledger_that_are_well(
+    inbox: SqliteInbox, ledger: SqliteLedger, clock: ManualClock
+) -> None:
     await inbox.bind_ledger(await ledger.bind(await inbox.identity()))
-    checks = [*await examine_inbox(inbox), *await examine_ledger(ledger), await examine_binding(inbox, ledger)]
+    checks = [
+        *await examine_inbox(inbox, now=clock.now()),
+        *await examine_ledger(ledger),
+        await examine_binding(inbox, ledger),
+    ]
     assert {check.level for check in checks} == {Level.OK}
     assert is_well(checks)
 
@@ -38,24 +44,58 @@ async def test_what_waits_for_somebody_is_a_warning_with_a_fix(inbox: SqliteInbo
     await store(inbox, 1, prefix="stuck")
     await inbox.claim(token=token(99), lease=5, limit=1)
     clock.advance(6)
-    found = await levels(inbox)
+    found = await levels(inbox, clock)
     assert (found["dead events"], found["unhandled events"], found["suspects"]) == (Level.WARN,) * 3
-    checks = await examine_inbox(inbox)
+    checks = await examine_inbox(inbox, now=clock.now())
     assert all(check.fix for check in checks if check.level is not Level.OK)
     assert is_well(checks)
 
 
-async def test_a_count_stops_where_it_stops_mattering(inbox: SqliteInbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_count_stops_where_it_stops_mattering(
+    inbox: SqliteInbox, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(doctor, "COUNT_AT_MOST", 2)
     await store(inbox, 3)
     await settle_all(inbox, Signal.BURY)
-    assert "2 or more" in {check.found for check in await examine_inbox(inbox)}
+    assert "2 or more" in {check.found for check in await examine_inbox(inbox, now=clock.now())}
 
 
 async def test_an_unclean_boot_is_a_warning(inbox: SqliteInbox, clock: ManualClock) -> None:
     await inbox.tally(TallyReport(BootId(b"boot-001"), {"shop": SourceTally(1, 1)}, {}))
     clock.advance(3600)
-    assert (await levels(inbox))["intake boots"] is Level.WARN
+    assert (await levels(inbox, clock))["intake boots"] is Level.WARN
+
+
+async def test_what_waits_for_long_is_a_warning_with_its_reason(inbox: SqliteInbox, clock: ManualClock) -> None:
+    await store(inbox, 1, prefix="stuck")
+    (claim,) = await inbox.claim(token=token(1), lease=5, limit=1)
+    why = {
+        "handler": "create_order",
+        "reason": "schema",
+        "error": "OperationalError",
+        "message": "no such table: orders",
+    }
+    assert await inbox.settle([settlement(claim, Signal.POSTPONE, due_in=9999, **why)]) == [True]
+    await store(inbox, 1, prefix="ready")
+    found = await levels(inbox, clock)
+    assert (found["delayed events"], found["ready events"]) == (Level.OK, Level.OK)
+    clock.advance(doctor.LONG + 1)
+    checks = {check.name: check for check in await examine_inbox(inbox, now=clock.now())}
+    assert checks["delayed events"].level is checks["ready events"].level is Level.WARN
+    assert checks["delayed events"].found == (
+        "1 for longer than 15 minutes, such as shop/stuck_0000"
+        " (create_order, schema, OperationalError, no such table: orders)"
+    )
+    assert is_well([*checks.values()])
+
+
+async def test_that_it_must_be_migrated_is_said_once(tmp_path: Path, clock: ManualClock) -> None:
+    ledger = SqliteLedger(str(tmp_path / "empty.db"), clock=clock, chance=SeededChance(7))
+    await ledger.open()
+    (check,) = await examine_ledger(ledger)
+    await ledger.close()
+    assert (check.fix, "migrate" in check.found) == ("run landfast migrate", False)
+    assert check.found.startswith("the table landfast_receipt is missing; ")
 
 
 async def test_a_changed_schema_is_a_failure(ledger: SqliteLedger, tmp_path: Path) -> None:

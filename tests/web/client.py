@@ -8,10 +8,12 @@ import ssl
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from landfast.ports.provider import Secret
+from landfast.testing.signing import sign
 from landfast.web.http.front import Limits
 from landfast.web.http.protocol import Connection
 from landfast.web.http.server import HttpServer, listen
-from tests.intake.desk import Desk
+from tests.intake.desk import SECRET, Desk
 
 PATIENCE = 5.0
 """Seconds until a test gives up on bytes that do not come."""
@@ -100,10 +102,21 @@ class Shop:
         self.time.now += seconds
         self.server.front.sweep()
 
-    def post(self, body: bytes, *extra: str, path: str = "/in/stripe", length: int | None = None) -> bytes:
-        """The bytes of a genuine request."""
+    def post(
+        self,
+        body: bytes,
+        *extra: str,
+        path: str = "/in/stripe",
+        length: int | None = None,
+        ago: float = 0,
+        secret: str | None = None,
+        signed: bytes | None = None,
+    ) -> bytes:
+        """The bytes of a genuine request, or of one that was signed wrongly on purpose."""
+        now = self.desk.clock.now().timestamp()
+        headers = signature(body if signed is None else signed, SECRET if secret is None else secret, now=now - ago)
         lines = [f"POST {path} HTTP/1.1", "Host: shop.example"]
-        lines += [f"{name}: {value}" for name, value in self.desk.headers(body).items()]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
         lines += [f"Content-Length: {len(body) if length is None else length}", *extra]
         return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
@@ -145,6 +158,11 @@ class Client:
 
     def abort(self) -> None:
         self.writer.transport.abort()
+
+
+def signature(body: bytes, secret: str, *, now: float) -> dict[str, str]:
+    """Stripe's headers; with a key that the product itself would refuse, too."""
+    return sign("stripe", body, Secret("any", secret.encode()), now=now)
 
 
 def in_chunks(body: bytes, size: int = 100) -> bytes:

@@ -15,6 +15,8 @@ from tests.web.client import Shop
 def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    if item.path.name == "test_running_server.py":  # its server is another process, and uvloop cannot start that one
+        return {"asyncio": asyncio.new_event_loop}
     return {"uvloop": uvloop.new_event_loop}
 
 

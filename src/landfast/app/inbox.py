@@ -11,11 +11,12 @@ from typing import Any, Literal, TypeVar, overload
 from landfast import config as configuration
 from landfast.app import opening, stores
 from landfast.app.mount import Mounted
-from landfast.app.sources import check_handlers, profile_of
+from landfast.app.sources import check_handlers, check_secrets, profile_of
 from landfast.app.system import SystemChance, SystemClock
 from landfast.config import Settings, SourceSettings
 from landfast.domain.backoff import Backoff
 from landfast.domain.errors import ConfigError
+from landfast.domain.event import Effect
 from landfast.domain.ids import HandlerName, WorkerId
 from landfast.intake.receive import Intake
 from landfast.ports.clock import Chance, Clock
@@ -108,6 +109,7 @@ class Inbox:
         def register(function: F) -> F:
             effect = name or _name_of(function)
             _must_take(function, f"effect {effect}", "(effect, ...)", lambda it: it.bind_partial(None))
+            _must_take_itself_first(function, f"effect {effect}")
             self.registry.add_effect(
                 EffectHandler(name=effect, function=function, attempts=attempts, backoff=backoff, deadline=deadline)
             )
@@ -151,10 +153,13 @@ class Inbox:
         return await stores.migrate_both(self.settings, self.clock, self.chance)
 
     def asgi(self, *, workers: Literal["inline", "apart"] = "inline") -> Mounted:
-        """An ASGI application to mount in FastAPI, Starlette, Litestar or Django. Events are processed in this process
-        (`inline`), or by `landfast work` (`apart`)."""
+        """An ASGI application to mount in FastAPI, Starlette, Litestar or Django, once every source and handler is
+        declared. Events are processed in this process (`inline`), or by `landfast work` (`apart`)."""
         if workers not in ("inline", "apart"):
             raise ConfigError(f"asgi: workers is {workers!r}; it is 'inline' or 'apart'")
+        # Now, while the host is imported: later, its senders would be the first to hear of it.
+        check_handlers(self.registry, self.sources)
+        check_secrets(self.sources.values(), self.settings.folder)
         return Mounted(self.intake, self.worker if workers == "inline" else None)
 
 
@@ -177,3 +182,14 @@ def _must_take(
         fits = False
     if not fits:
         raise ConfigError(f"{what}: it must be a function that takes {shape} and does not yield")
+
+
+def _must_take_itself_first(function: Callable[..., Any], what: str) -> None:
+    """Otherwise `tx.stage(f, order_id=1)` meets an `order_id` that the Effect was already given for."""
+    first = next(iter(inspect.signature(function).parameters.values()))
+    by_keyword = first.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    if by_keyword and first.name != "effect" and first.annotation not in (Effect, "Effect", "landfast.Effect"):
+        raise ConfigError(
+            f"{what}: its first parameter is given the Effect, and is called {first.name!r};"
+            f" put effect before it, or write {first.name}: Effect"
+        )

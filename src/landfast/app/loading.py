@@ -17,6 +17,10 @@ from landfast.domain.errors import AppError, LandfastError
 def load(app: str) -> Inbox:
     """The Inbox that `app` names: `shop:inbox`, `shop` (its only Inbox), `shop.py` or `shop.py:inbox`."""
     place, _, attribute = app.partition(":")
+    if not place.endswith(".py") and not all(part.isidentifier() for part in place.split(".")):
+        raise AppError(
+            f"app {app!r}: write module:inbox, such as handlers:inbox, or the name of a file, such as shop.py"
+        )
     module = _import(app, place)
     return _named(app, module, attribute) if attribute else _only(app, module)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from landfast import telemetry
-from landfast.domain.errors import LandfastError, OverloadedError, StoreError
+from landfast.domain.errors import LandfastError, OverloadedError
 from landfast.intake.receive import Intake
 from landfast.processing.worker import Worker
 from landfast.web.asgi import asgi_app
@@ -20,7 +20,8 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 class Mounted:
-    """Opens with the host's lifespan; where the host forwards none to what it mounts, at the first request."""
+    """Opens with the host's lifespan. Starlette and FastAPI forward none to what they mount, so give them `lifespan`;
+    without it everything opens at the first request, and until then nothing is processed."""
 
     def __init__(
         self,
@@ -37,10 +38,19 @@ class Mounted:
             return
         try:
             app = await self._open()
-        except StoreError as error:
-            telemetry.warn("the inbox cannot be opened, answering 503", error=error)
+        except LandfastError as error:
+            telemetry.error("the inbox cannot be opened, answering 503", error=error)
             app = _overloaded
         await app(scope, receive, send)
+
+    @asynccontextmanager
+    async def lifespan(self, _host: object = None) -> AsyncIterator[None]:
+        """For `FastAPI(lifespan=mounted.lifespan)`, or to be entered in a lifespan of your own."""
+        await self._open()
+        try:
+            yield
+        finally:
+            await self.aclose()
 
     async def aclose(self) -> None:
         """Close in an orderly way; for hosts without a lifespan."""

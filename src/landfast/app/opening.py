@@ -32,7 +32,9 @@ async def intake(
         seen = LocalSeen()
         recorder = GroupCommit(inbox, seen=seen, wakeup=wakeup)
         boot = BootId(chance.bytes(8))
-        tally = Tally(inbox, boot=boot, clock=clock, sources=[source.name for source in sources])
+        names = [source.name for source in sources]
+        # While only duplicates come, nobody but the tally notices that the inbox was away, and may be an older one.
+        tally = Tally(inbox, boot=boot, clock=clock, sources=names, on_outage=seen.clear)
         tally.start()
         try:
             yield Intake(sources, recorder=recorder, seen=seen, tally=tally, clock=clock)

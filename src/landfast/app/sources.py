@@ -62,3 +62,9 @@ def check_handlers(registry: Registry, sources: Iterable[str]) -> None:
         if handler.source not in known:
             hint = nearest(handler.source, known) or f"; there are {', '.join(known)}"
             raise ConfigError(f"handler {handler.name}: there is no source {handler.source!r}{hint}")
+
+
+def check_secrets(sources: Iterable[SourceSettings], folder: Path) -> None:
+    """Find each of them, or say which is missing."""
+    for source in sources:
+        secrets_of(source, folder)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from landfast.config import Address, Settings
-from landfast.domain.errors import BoundElsewhereError, UserError
+from landfast.domain.errors import BoundElsewhereError, ConfigError, UserError
 from landfast.domain.ids import InboxId
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Archive, Recorder, Workbench
@@ -40,7 +41,7 @@ class Stores:
 
 @asynccontextmanager
 async def open_inbox(settings: Settings, clock: Clock, chance: Chance, *, migrate: bool) -> AsyncIterator[InboxStore]:
-    _must_exist(settings.store, migrate=migrate)
+    _prepare("store", settings.store, migrate=migrate)
     inbox = make_inbox(settings.store, clock, chance)
     async with _opened(inbox, migrate=migrate):
         yield inbox
@@ -48,7 +49,7 @@ async def open_inbox(settings: Settings, clock: Clock, chance: Chance, *, migrat
 
 @asynccontextmanager
 async def open_ledger(settings: Settings, clock: Clock, chance: Chance, *, migrate: bool) -> AsyncIterator[LedgerStore]:
-    _must_exist(settings.ledger, migrate=migrate)
+    _prepare("ledger", settings.ledger, migrate=migrate)
     ledger = make_ledger(settings.ledger, clock, chance, hands=settings.hands)
     async with _opened(ledger, migrate=migrate):
         yield ledger
@@ -66,6 +67,8 @@ async def open_stores(settings: Settings, clock: Clock, chance: Chance, *, migra
 
 async def migrate_both(settings: Settings, clock: Clock, chance: Chance) -> Sequence[str]:
     """Bring both schemas up to date and bind them; what was applied, the inbox's first."""
+    _prepare("store", settings.store, migrate=True)
+    _prepare("ledger", settings.ledger, migrate=True)
     inbox = make_inbox(settings.store, clock, chance)
     ledger = make_ledger(settings.ledger, clock, chance, hands=1)
     async with _opened(inbox, migrate=False), _opened(ledger, migrate=False):
@@ -107,7 +110,8 @@ def make_ledger(address: Address, clock: Clock, chance: Chance, *, hands: int) -
         return SqliteLedger(address.target, clock=clock, chance=chance)
     from landfast.ledgers.postgres import PostgresLedger
 
-    return PostgresLedger(address.target, clock=clock, chance=chance, pool=hands + LEDGER_SPARE)
+    named = f"ledger ({address.origin})"
+    return PostgresLedger(address.target, clock=clock, chance=chance, pool=hands + LEDGER_SPARE, named=named)
 
 
 def make_wakeup(address: Address, inbox: InboxId) -> Wakeup:
@@ -131,7 +135,17 @@ async def _opened(store: Store, *, migrate: bool) -> AsyncIterator[None]:
         await store.close()
 
 
-def _must_exist(address: Address, *, migrate: bool) -> None:
+def _prepare(name: str, address: Address, *, migrate: bool) -> None:
+    file = Path(address.target)
+    if not address.is_sqlite or file.exists():
+        return
+    if not file.parent.is_dir():
+        raise ConfigError(
+            f"{name} ({address.origin}): the folder {file.parent} does not exist; create it, or correct the path"
+        )
     # A reader that made an empty database where none is would answer "nothing here" to a mistyped path.
-    if not migrate and address.is_sqlite and not Path(address.target).exists():
+    if not migrate:
         raise UserError(f"there is no database {address} yet; run landfast migrate, or correct store and ledger")
+    # For its owner alone: it will hold what senders sent. Who may not create it is told so when it is opened.
+    with suppress(OSError):
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
@@ -16,6 +17,8 @@ NEGATIVE = 1
 MISUSE = 2
 INTERRUPTED = 130
 """128 + SIGINT, as every shell knows it."""
+TERMINATED = 143
+"""128 + SIGTERM."""
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -66,6 +69,15 @@ class LateCommands(click.Group):
             return None
         found: click.Command = getattr(import_module(module), attribute)
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in {*COMMANDS, *HIDDEN} and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the commands are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"There is no command {args[0]!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Commands"):

@@ -12,7 +12,7 @@ from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.events import list_events
 from landfast.cli.options import LIMIT, app_option, find_inbox, json_option, run
-from landfast.cli.output import body_fields, body_text, safe, say, say_json, say_pairs
+from landfast.cli.output import body_fields, body_text, json_or_text, safe, say, say_json, say_pairs
 from landfast.domain.errors import UserError
 from landfast.domain.filter import parse
 from landfast.domain.lifecycle import State
@@ -46,13 +46,14 @@ def list_(*, terms: tuple[str, ...], limit: int, after: str | None, app: str | N
 @app_option
 @json_option
 def show(*, event: str, app: str | None, as_json: bool) -> int:
-    """One dead letter, by its id, its key, or SOURCE/KEY."""
+    """One dead letter, by its id or the first 6 digits of it or more, its key, or SOURCE/KEY."""
     letter = run(_letter(find_inbox(app), event))
     if letter is None:
         click.echo(f"landfast: no dead letter {safe(event)!r}; see landfast dead list", err=True)
         return NEGATIVE
     if as_json:
-        say_json(_fields(letter) | {"trace": letter.trace} | body_fields(letter.body))
+        shown = _fields(letter) | {"headers": json_or_text(letter.headers), "trace": letter.trace}
+        say_json(shown | body_fields(letter.body))
         return 0
     say_pairs(_fields(letter))
     say(f"\ntrace\n{safe(letter.trace, lines=True) or '(none)'}\nbody\n{body_text(letter.body)}")

@@ -11,20 +11,24 @@ import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
 from landfast import __version__
 from landfast.app import Inbox
-from landfast.cli import NEGATIVE
+from landfast.cli import MISUSE, NEGATIVE, TERMINATED
+from landfast.cli.output import safe, say_json
+from landfast.cli.proof import proof_fields
 from landfast.cli.storm.keys import Keys
-from landfast.cli.storm.play import KILLS, Theatre, play
+from landfast.cli.storm.play import KILLS, Score, Theatre, play
 from landfast.cli.storm.screen import Screen, summary
 from landfast.cli.storm.sender import EVENT, Sender
 from landfast.cli.storm.servers import NaiveServer, Serve
-from landfast.domain.errors import UserError
+from landfast.recovery.proof import Proof
 
 APP = "landfast.cli.storm.shop:inbox"
 DELIVERIES = 11_247
@@ -39,29 +43,47 @@ DELIVERIES = 11_247
     show_default=True,
     help="How often the one event is delivered.",
 )
-def demo(*, deliveries: int) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print only what it came to, as JSON.")
+def demo(*, deliveries: int, as_json: bool) -> int:
     """Play the retry storm: one event, 11,247 deliveries, a worker that is killed three times, one order."""
     began = time.monotonic()
-    console = Console(highlight=False)
+    console = Console(highlight=False, quiet=as_json)
+    code = MISUSE
     with tempfile.TemporaryDirectory(prefix="landfast-demo-") as folder:
         try:
-            is_proven = asyncio.run(_demo(Path(folder), deliveries, console, began))
+            code = _run(Path(folder), deliveries, console, began, as_json=as_json)
         except* (OSError, EOFError) as failed:  # TimeoutError is an OSError
-            raise UserError(f"the demo could not go on: {failed.exceptions[0]!r}") from None
-    return 0 if is_proven else NEGATIVE
+            click.echo(f"landfast: the demo could not go on: {_last_words(failed)}", err=True)
+    return code
 
 
-async def _demo(folder: Path, deliveries: int, console: Console, began: float) -> bool:
+def _run(folder: Path, deliveries: int, console: Console, began: float, *, as_json: bool) -> int:
+    try:
+        score, proof = asyncio.run(_demo(folder, deliveries, console, began, is_quiet=as_json))
+    except asyncio.CancelledError:
+        return TERMINATED
+    if as_json:
+        say_json(_fields(score, proof))
+    return 0 if score.is_won and proof.holds else NEGATIVE
+
+
+async def _demo(
+    folder: Path, deliveries: int, console: Console, began: float, *, is_quiet: bool
+) -> tuple[Score, Proof]:
     _stop_on_sigterm()
     async with _theatre(folder) as theatre:
-        console.print(_opening(theatre, deliveries, time.monotonic() - began), soft_wrap=True)
-        with Screen(console, deliveries) as screen:
-            score = await play(theatre, deliveries, show=screen.show)
-        proof = await theatre.prove()
-        console.print(summary(score, proof), soft_wrap=True)
-        if console.is_terminal and sys.stdin.isatty():
-            await Keys(theatre, console).run()
-    return score.is_won and proof.holds
+        try:
+            console.print(_opening(theatre, deliveries, time.monotonic() - began), soft_wrap=True)
+            with Screen(console, deliveries) as screen:
+                score = await play(theatre, deliveries, show=screen.show)
+            proof = await theatre.prove()
+            console.print(summary(score, proof), soft_wrap=True)
+            if console.is_terminal and sys.stdin.isatty() and not is_quiet:
+                await Keys(theatre, console).run()
+        except asyncio.CancelledError:
+            console.print("  stopping ...")
+            raise
+    return score, proof
 
 
 @asynccontextmanager
@@ -76,9 +98,14 @@ async def _theatre(folder: Path) -> AsyncIterator[Theatre]:
         naive = await NaiveServer.start(folder / "naive.db", env=env)
         stack.push_async_callback(naive.stop)
         shop = await Serve.start(APP, folder, env=env)
-        stack.push_async_callback(shop.stop)
+        stack.push_async_exit(partial(_leave, shop))
         inbox = Inbox(_own_config(folder), store=str(folder / "landfast.db"), ledger=str(folder / "shop.db"))
         yield Theatre(folder, Sender(secret), shop, naive, inbox)
+
+
+async def _leave(shop: Serve, kind: type[BaseException] | None, *_: object) -> None:
+    # In the midst of the storm its worker waits at the door for ever, and all that it has is thrown away.
+    await (shop.stop() if kind is None else shop.kill())
 
 
 def _own_config(folder: Path) -> Path:
@@ -96,6 +123,25 @@ def _opening(theatre: Theatre, deliveries: int, seconds: float) -> str:
     )
 
 
+def _fields(score: Score, proof: Proof) -> dict[str, Any]:
+    return {
+        "deliveries": score.deliveries,
+        "naive_orders": score.naive_orders,
+        "orders": score.our_orders,
+        "killed": [{"pid": pid, "at_delivery": answered} for pid, answered in score.killed],
+        "proof": proof_fields(proof),
+    }
+
+
+def _last_words(failed: BaseExceptionGroup[Any]) -> str:
+    error: BaseException = failed
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return safe(str(error), lines=True) or type(error).__name__
+
+
 def _stop_on_sigterm() -> None:
-    # As Ctrl-C does: everything is taken down before we go.
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, os.kill, os.getpid(), signal.SIGINT)
+    # Cancelled, not interrupted: a shell starts a job in the background with SIGINT ignored.
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - called on the loop
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

@@ -10,10 +10,13 @@ import click
 from landfast.app import Inbox
 from landfast.app.sources import check_handlers, secrets_of
 from landfast.cli import NEGATIVE
-from landfast.cli.options import app_option, find_inbox, json_option, run
+from landfast.cli.options import app_option, find_inbox, json_option, run, without_app
 from landfast.cli.output import safe, say, say_json
-from landfast.domain.errors import LandfastError
+from landfast.domain.errors import ConfigError, LandfastError
 from landfast.recovery.doctor import Check, Level, examine_binding, examine_inbox, examine_ledger, failed, is_well
+
+SHORTEST = 16
+"""Characters of a secret: fewer are found by trying them all against one captured signature."""
 
 
 @click.command()
@@ -25,19 +28,28 @@ def doctor(*, app: str | None, as_json: bool) -> int:
     if as_json:
         say_json({"well": is_well(checks), "checks": [asdict(check) for check in checks]})
     else:
-        for check in checks:
-            say(f"{check.level:<4}  {safe(check.name)}: {safe(check.found)}")
-            if check.fix:
-                say(f"      fix: {safe(check.fix)}")
+        _say(checks)
     return 0 if is_well(checks) else NEGATIVE
+
+
+def _say(checks: Sequence[Check]) -> None:
+    told = set()
+    for check in checks:
+        say(f"{check.level:<4}  {safe(check.name)}: {safe(check.found)}")
+        if check.fix and check.fix not in told:  # one migration mends both databases
+            say(f"      fix: {safe(check.fix)}")
+        told.add(check.fix)
 
 
 def _examine(app: str | None) -> Sequence[Check]:
     try:
         inbox = find_inbox(app)
-        check_handlers(inbox.registry, inbox.sources)
     except LandfastError as error:
         return [failed("configuration", error)]
+    try:
+        check_handlers(inbox.registry, inbox.sources)
+    except ConfigError as error:
+        return [failed("configuration", ConfigError(f"{error}{without_app(app)}"))]
     known = f"store {inbox.settings.store}, ledger {inbox.settings.ledger}"
     checks = [Check("configuration", Level.OK, known), *_secrets(inbox)]
     for name, examine in (("inbox", _inbox), ("ledger", _ledger)):
@@ -54,7 +66,12 @@ def _secrets(inbox: Inbox) -> Sequence[Check]:
         except LandfastError as error:
             checks.append(failed(f"source {source.name}", error))
         else:
-            checks.append(Check(f"source {source.name}", Level.OK, f"{source.provider}, {len(found)} secrets"))
+            what = f"{source.provider}, {len(found)} {'secret' if len(found) == 1 else 'secrets'}"
+            short = [secret for secret in found if len(secret.key) < SHORTEST]
+            level = Level.WARN if short else Level.OK
+            more = f"; one is shorter than {SHORTEST} characters and can be guessed" if short else ""
+            fix = "set a longer one at the sender, and here" if short else ""
+            checks.append(Check(f"source {source.name}", level, f"{what}{more}", fix))
     return checks
 
 
@@ -69,7 +86,7 @@ async def _attempted(
 
 async def _inbox(inbox: Inbox) -> Sequence[Check]:
     async with inbox.archive() as archive:
-        return await examine_inbox(archive)
+        return await examine_inbox(archive, now=inbox.clock.now())
 
 
 async def _ledger(inbox: Inbox) -> Sequence[Check]:

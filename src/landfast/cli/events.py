@@ -11,8 +11,8 @@ import click
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.cursor import cursor_text, read_cursor
-from landfast.cli.options import LIMIT, app_option, find_inbox, json_option, run
-from landfast.cli.output import body_fields, body_text, safe, say, say_json, say_pairs, say_table
+from landfast.cli.options import LIMIT, app_option, find_inbox, json_option, note_unknown_source, run
+from landfast.cli.output import body_fields, body_text, json_or_text, safe, say, say_json, say_pairs, say_table
 from landfast.domain.errors import LandfastError
 from landfast.domain.filter import Filter, parse
 from landfast.domain.ids import receipt_digest
@@ -20,6 +20,10 @@ from landfast.domain.summary import EventRecord, EventSummary
 from landfast.recovery.find import find_event
 
 EFFECTS_SHOWN = 100
+JSON = ("arguments", "context")
+"""Columns of an effect that hold JSON."""
+CUT = {"id": 13, "type": 32, "received": 19}
+"""Characters in a terminal. The beginning of an id is enough for every command."""
 
 
 @click.group()
@@ -44,7 +48,7 @@ def list_(*, terms: tuple[str, ...], limit: int, after: str | None, app: str | N
 @app_option
 @json_option
 def show(*, event: str, app: str | None, as_json: bool) -> int:
-    """One event, by its id, its key, or SOURCE/KEY."""
+    """One event, by its id or the first 6 digits of it or more, its key, or SOURCE/KEY."""
     inbox = find_inbox(app)
     record = run(_find(inbox, event))
     if record is None:
@@ -59,6 +63,7 @@ def show(*, event: str, app: str | None, as_json: bool) -> int:
 
 
 def list_events(inbox: Inbox, wanted: Filter, *, limit: int, after: str | None, as_json: bool) -> None:
+    note_unknown_source(inbox, wanted)
     found = run(_list(inbox, wanted, limit, after))
     following = cursor_text(found[-1]) if len(found) == limit else None
     if as_json:
@@ -84,6 +89,7 @@ def list_events(inbox: Inbox, wanted: Filter, *, limit: int, after: str | None, 
             )
             for e in found
         ],
+        cut=CUT,
     )
     if following:
         click.echo(f"more: --after {following}", err=True)
@@ -120,13 +126,13 @@ async def _ledger_side(inbox: Inbox, record: EventRecord) -> dict[str, Any]:
                 "handler": receipt.key.handler,
                 "run": receipt.key.run,
                 "outcome": receipt.outcome,
-                "result": receipt.result.decode("utf-8", "replace") if receipt.result else None,
+                "result": json_or_text(receipt.result) if receipt.result else None,
             }
             for receipt in receipts
         ],
         "effects": [
             {
-                name: value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+                name: json_or_text(value.encode() if isinstance(value, str) else value) if name in JSON else value
                 for name, value in row.items()
             }
             for row in effects
@@ -137,7 +143,7 @@ async def _ledger_side(inbox: Inbox, record: EventRecord) -> dict[str, Any]:
 def _record_fields(record: EventRecord) -> dict[str, Any]:
     return {
         **summary_fields(record.summary),
-        "headers": record.headers.decode("utf-8", "replace"),
+        "headers": json_or_text(record.headers),
         **body_fields(record.body),
         "history": [asdict(line) for line in record.history],
     }
@@ -154,6 +160,8 @@ def _say_record(record: EventRecord, ledger: dict[str, Any]) -> None:
             error = f"  {safe(attempt.error)}: {safe(attempt.message)}" if attempt.error else ""
             took = f"{attempt.milliseconds:.0f} ms"
             say(f"    {safe(attempt.handler)} attempt {attempt.number}: {safe(attempt.outcome)}, {took}{error}")
+            for text in attempt.trace.splitlines():
+                say(f"      {safe(text)}")
     for receipt in ledger.get("receipts", ()):
         say(f"receipt  {safe(receipt['handler'])} run {receipt['run']}: {receipt['outcome']}")
     for effect in ledger.get("effects", ()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 
@@ -40,24 +41,44 @@ secrets = ["whsec_{secret}"]
 """
 
 
+IGNORED = """\
+# The two databases, and a secret that was drawn for this machine.
+landfast.db*
+landfast-ledger.db*
+landfast.toml
+__pycache__/
+"""
+
+PRIVATE = 0o600
+"""It holds a secret."""
+
+
 @click.command()
 @json_option
 def init(*, as_json: bool) -> None:
-    """Write a handlers.py and a landfast.toml here. Nothing is ever overwritten."""
+    """Write a handlers.py and a landfast.toml here, and a .gitignore if there is none. Nothing is ever overwritten."""
     wanted = {"handlers.py": HANDLERS, FILE: SETTINGS.format(secret=secrets.token_hex(16))}
     for name in wanted:
         if Path(name).exists():
             raise UserError(f"init: {name} is here already; remove it first, or run init in an empty directory")
+    if not Path(".gitignore").exists():
+        wanted[".gitignore"] = IGNORED
     for name, text in wanted.items():
-        try:
-            # Crash between the two: the next init names the first one, and nobody's work is lost.
-            with Path(name).open("x", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            raise UserError(f"init: {name} cannot be written here: {error.strerror}") from None
+        # Crash between two: the next init names the first one, and nobody's work is lost.
+        _write(name, text)
     if as_json:
         say_json({"wrote": list(wanted)})
         return
-    say(f"wrote {' and '.join(wanted)}")
+    *most, last = wanted
+    say(f"wrote {', '.join(most)} and {last}")
     say("next:  landfast serve")
     say("then:  landfast send stripe payment_intent.succeeded")
+
+
+def _write(name: str, text: str) -> None:
+    mode = PRIVATE if name == FILE else 0o666
+    try:
+        with os.fdopen(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UserError(f"init: {name} cannot be written here: {error.strerror}") from None

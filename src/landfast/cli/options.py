@@ -14,7 +14,7 @@ import click
 from landfast import config
 from landfast.app import Inbox, load
 from landfast.domain.errors import UserError
-from landfast.domain.filter import parse
+from landfast.domain.filter import Filter, parse
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,8 +34,28 @@ def app_option(function: F) -> F:
 
 def find_inbox(app: str | None) -> Inbox:
     """The application that was named, here or in the settings; without one, an inbox of the settings alone."""
+    warn_of_strange_variables()
     named = app or config.load().app
     return load(named) if named else Inbox()
+
+
+def without_app(app: str | None) -> str:
+    """What to add to a sentence about something that is missing: it may be declared in the code, and none was read."""
+    if app or config.load().app:
+        return ""
+    return "; no app was given: add --app module:inbox, or app = ... in landfast.toml"
+
+
+def warn_of_strange_variables() -> None:
+    for sentence in config.strange_variables():
+        click.echo(f"landfast: warning: {sentence}", err=True)
+
+
+def note_unknown_source(inbox: Inbox, wanted: Filter) -> None:
+    """A filter may name a source that was taken away since, so this is a note and no error."""
+    if wanted.source is not None and inbox.sources and wanted.source not in inbox.sources:
+        hint = config.nearest(wanted.source, inbox.sources) or f"; there are {', '.join(inbox.sources)}"
+        click.echo(f"landfast: note: no source is called {wanted.source!r} now{hint}", err=True)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -32,8 +33,11 @@ def say_json(value: Any) -> None:
     click.echo(json.dumps(value, default=_plain, ensure_ascii=True))
 
 
-def say_table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A table in a terminal; elsewhere tab-separated lines under a line of headings, for cut and awk."""
+def say_table(
+    headings: Sequence[str], rows: Sequence[Sequence[Any]], *, cut: Mapping[str, int] = MappingProxyType({})
+) -> None:
+    """A table in a terminal, where the columns in `cut` show so many characters and never wrap; elsewhere tab-separated
+    lines under a line of headings, whole, for cut and awk."""
     cells = [[safe(shown(cell)) for cell in row] for row in rows]
     console = Console()
     if not console.is_terminal:
@@ -41,10 +45,26 @@ def say_table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         for row in cells:
             say("\t".join(row))
         return
-    table = Table(*headings, box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        width = (
+            max(len(heading), min(cut[heading], _widest(cells, headings.index(heading)))) if heading in cut else None
+        )
+        table.add_column(heading, no_wrap=heading in cut, min_width=width)
     for row in cells:
-        table.add_row(*(Text(cell, overflow="fold") for cell in row))  # Text: a body may hold rich's own markup
+        table.add_row(*(_cell(cell, cut.get(heading)) for cell, heading in zip(row, headings, strict=True)))
     console.print(table)
+
+
+def _widest(cells: Sequence[Sequence[str]], column: int) -> int:
+    return max((len(row[column]) for row in cells), default=0)
+
+
+def _cell(cell: str, width: int | None) -> Text:
+    """Text, because a body may hold rich's own markup."""
+    if width is None:
+        return Text(cell, overflow="fold")
+    return Text(cell if len(cell) <= width else f"{cell[: width - 1]}…", overflow="crop")
 
 
 def say_pairs(pairs: Mapping[str, Any]) -> None:
@@ -59,7 +79,7 @@ def shown(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, datetime):
-        return value.isoformat(sep=" ", timespec="seconds")
+        return value.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
     return str(value)
 
 
@@ -69,6 +89,14 @@ def body_fields(body: bytes) -> dict[str, str]:
         return {"body": body.decode()}
     except UnicodeDecodeError:
         return {"body_base64": base64.b64encode(body).decode()}
+
+
+def json_or_text(value: bytes) -> Any:
+    """What holds JSON as the value that it is, and anything else as text."""
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value.decode("utf-8", "replace")
 
 
 def body_text(body: bytes) -> str:

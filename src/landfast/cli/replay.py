@@ -11,13 +11,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from landfast.app import Inbox
 from landfast.cli import INTERRUPTED, NEGATIVE
-from landfast.cli.options import app_option, find_inbox, json_option, moment, operator, run
+from landfast.cli.options import app_option, find_inbox, json_option, moment, note_unknown_source, operator, run
 from landfast.cli.output import safe, say, say_json
 from landfast.domain.errors import UserError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
 from landfast.recovery import replay as recovery
 from landfast.recovery.find import find_event
+
+SKIPPING = "; no handler that is done runs again: that takes --force, and writes a second time"
 
 
 @click.command()
@@ -50,6 +52,7 @@ def replay(
         return _one(inbox, what[0], force=force, dry=dry_run, as_json=as_json)
     now = datetime.now(UTC)
     chosen = recovery.wanted(" ".join(what), now=now)
+    note_unknown_source(inbox, chosen)
     mark = moment(since_mark, now=now) if since_mark else None
     count = run(_count(inbox, chosen))
     if dry_run:
@@ -65,7 +68,9 @@ def replay(
         again = f"; go on with --since-mark {done.mark.isoformat()}" if chosen.state is State.DONE and done.mark else ""
         click.echo(f"\nstopped after {done.replayed:,} of {count:,}{again or '; the same command goes on'}", err=True)
         return INTERRUPTED
-    _say({"replayed": bulk.progress.replayed}, f"{bulk.progress.replayed:,} replayed", as_json=as_json)
+    replayed = bulk.progress.replayed
+    skipping = SKIPPING if replayed and chosen.state is State.DONE and not force else ""
+    _say({"replayed": replayed}, f"{replayed:,} replayed{skipping}", as_json=as_json)
     return 0
 
 
@@ -114,9 +119,10 @@ def _one(inbox: Inbox, name: str, *, force: bool, dry: bool, as_json: bool) -> i
     if dry:
         _say({"would_replay": 1, "state": found}, f"it is {found}; 1 would be replayed", as_json=as_json)
         return 0
+    skipping = SKIPPING if found is State.DONE and not force else ""
     _say(
         {"replayed": int(replayed), "state": found},
-        "replayed" if replayed else f"it is {found}, on its way",
+        f"replayed{skipping}" if replayed else f"it is {found}, on its way",
         as_json=as_json,
     )
     return 0 if replayed else NEGATIVE

@@ -13,7 +13,7 @@ import click
 from landfast.app import Inbox
 from landfast.app.sources import profile_of, secrets_of
 from landfast.cli import NEGATIVE
-from landfast.cli.options import app_option, find_inbox, json_option
+from landfast.cli.options import app_option, find_inbox, json_option, without_app
 from landfast.cli.output import safe, say, say_json
 from landfast.config import SourceSettings, nearest
 from landfast.domain.errors import UserError
@@ -29,7 +29,10 @@ SECONDS = 30.0
 @click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a field: data.object.amount=8999.")
 @click.option("--id", "event", metavar="ID", help="The sender's id of the event. Default: a new one each time.")
 @click.option("--times", type=click.IntRange(1, 100_000), default=1, help="Deliver the same event this often.")
-@click.option("--url", help="Where the inbox listens. Default: the host and port of the settings.")
+@click.option(
+    "--url",
+    help="Where the inbox listens: http://HOST:PORT, with what it is mounted at. Default: that of the settings.",
+)
 @app_option
 @json_option
 def send(
@@ -45,16 +48,16 @@ def send(
 ) -> int:
     """Send a sample webhook, signed with the source's first secret, to a running inbox."""
     inbox = find_inbox(app)
-    settings = _known(inbox, source)
+    settings = _known(inbox, source, app)
     event = event or f"evt_{secrets.token_hex(8)}"
     body = _changed(sample(settings.provider, event_type, id=event), changes)
     secret = secrets_of(settings, inbox.settings.folder)[0]
-    target = url or f"http://{inbox.settings.host}:{inbox.settings.port}"
+    target = _target(url or f"http://{inbox.settings.host}:{inbox.settings.port}", source)
     answers = []
     for _ in range(times):
         now = inbox.clock.now().timestamp()
         headers = sign(profile_of(settings), body, secret, now=now, id=event, type=event_type)
-        answers.append(_post(target, f"/in/{source}", body, headers))
+        answers.append(_post(target, body, headers))
     if as_json:
         say_json([{"status": status, "answer": answer} for status, answer in answers])
     else:
@@ -63,13 +66,12 @@ def send(
     return 0 if all(200 <= status < 300 for status, _ in answers) else NEGATIVE
 
 
-def _known(inbox: Inbox, source: str) -> SourceSettings:
+def _known(inbox: Inbox, source: str, app: str | None) -> SourceSettings:
     settings = inbox.sources.get(source)
     if settings is None:
         known = ", ".join(inbox.sources) or "none"
-        raise UserError(
-            f"send: there is no source {source!r}{nearest(source, inbox.sources) or f'; there are: {known}'}"
-        )
+        hint = nearest(source, inbox.sources) or f"; there are: {known}"
+        raise UserError(f"send: there is no source {source!r}{hint}{without_app(app)}")
     return settings
 
 
@@ -102,19 +104,27 @@ def _value(text: str) -> Any:
         return text
 
 
-def _post(url: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
+def _target(url: str, source: str) -> str:
+    """Where to post: a base, such as http://HOST:PORT or .../hooks, or the source's own address already."""
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise UserError(f"send: --url {url!r} must be http://HOST:PORT or https://HOST:PORT")
+        raise UserError(f"send: --url {url!r} must be http://HOST:PORT or https://HOST:PORT, or all of .../in/{source}")
+    base = url.rstrip("/")
+    return base if base.endswith(f"/in/{source}") else f"{base}/in/{source}"
+
+
+def _post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
+    parts = urlsplit(url)
+    where = f"{parts.scheme}://{parts.netloc}"
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname, parts.port, timeout=SECONDS)
+    connection = kind(parts.hostname or "", parts.port, timeout=SECONDS)
     try:
-        connection.request("POST", parts.path.rstrip("/") + path, body, headers)
+        connection.request("POST", parts.path, body, headers)
         response = connection.getresponse()
         return response.status, response.read().decode("utf-8", "replace")
     except ConnectionRefusedError:
-        raise UserError(f"send: nothing listens at {url}; start it with landfast serve, or give --url") from None
+        raise UserError(f"send: nothing listens at {where}; start it with landfast serve, or give --url") from None
     except (OSError, http.client.HTTPException) as error:
-        raise UserError(f"send: {url} gave no answer: {error or type(error).__name__}") from None
+        raise UserError(f"send: {where} gave no answer: {error or type(error).__name__}") from None
     finally:
         connection.close()

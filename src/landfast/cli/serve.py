@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import click
 
 from landfast import __version__, config, telemetry
 from landfast.app import Inbox, load
+from landfast.cli.options import warn_of_strange_variables
 from landfast.domain.errors import ConfigError
 from landfast.processes import intake_process, logs, serving, tls
 from landfast.processes.lifeline import Lifeline
@@ -50,8 +52,10 @@ def serve(
     """
     began = time.monotonic()
     logs.to_stderr("serve ")
+    warn_of_strange_variables()
     name = app or default_app()
-    inbox = load(name)
+    with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+        inbox = load(name)
     settings = inbox.settings
     plan = serving.Plan(
         app=name,
@@ -59,6 +63,7 @@ def serve(
         port=settings.port if port is None else port,
         intakes=settings.intakes if intakes is None else intakes,
         workers=settings.workers if workers is None else workers,
+        prints_to_stderr=as_json,
         tls_cert=tls_cert,
         tls_key=tls_key,
         reload_from=_folder(name) if reload else None,
@@ -79,8 +84,13 @@ def serve(
 @click.option("--lifeline", type=int, required=True)
 @click.option("--tls-cert", type=click.Path(path_type=Path))
 @click.option("--tls-key", type=click.Path(path_type=Path))
-def intake(*, app: str, fd: int, lifeline: int, tls_cert: Path | None, tls_key: Path | None) -> None:
+@click.option("--prints-to-stderr", is_flag=True)
+def intake(
+    *, app: str, fd: int, lifeline: int, tls_cert: Path | None, tls_key: Path | None, prints_to_stderr: bool
+) -> None:
     """One intake process; `serve` starts it."""
+    if prints_to_stderr:
+        logs.prints_to_stderr()
     intake_process.run(load(app), listener=fd, lifeline=Lifeline(lifeline), tls=tls.context(tls_cert, tls_key))
 
 

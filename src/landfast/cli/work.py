@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
+from landfast import __version__
 from landfast.app import load
+from landfast.cli.options import warn_of_strange_variables
+from landfast.cli.output import say, say_json
 from landfast.cli.serve import default_app
 from landfast.domain.ids import WorkerId
-from landfast.processes import worker_process
+from landfast.processes import logs, worker_process
 from landfast.processes.lifeline import Lifeline
 
 
 @click.command()
 @click.argument("app", required=False)
 @click.option("--worker-id", metavar="HEX", help="16 hex digits, new for every start; drawn if not given.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON line when ready.")
+@click.option("--prints-to-stderr", is_flag=True, hidden=True)
 @click.option("--lifeline", type=int, hidden=True)
-def work(*, app: str | None, worker_id: str | None, lifeline: int | None) -> None:
+def work(
+    *, app: str | None, worker_id: str | None, as_json: bool, prints_to_stderr: bool, lifeline: int | None
+) -> None:
     """Run handlers, and take no webhooks in.
 
     APP is module:inbox or a file, found from the current directory.
     """
+    if prints_to_stderr:
+        logs.prints_to_stderr()
+    if lifeline is None:  # otherwise whoever started it has said so
+        warn_of_strange_variables()
+    inbox = load(app or default_app())
+
+    def up() -> None:
+        if lifeline is not None:
+            return  # whoever started it hears so over the lifeline, and owns the output
+        if as_json:
+            say_json({"ready": True, "pid": os.getpid()})
+        else:
+            handlers = ", ".join(handler.name for handler in inbox.registry.handlers) or "none yet"
+            say(f"landfast {__version__}   worker {os.getpid()} is ready; handlers: {handlers}")
+
     worker_process.run(
-        load(app or default_app()),
+        inbox,
         worker_id=None if worker_id is None else _worker_id(worker_id),
         lifeline=Lifeline(lifeline) if lifeline is not None else None,
+        up=up,
     )
 
 

@@ -7,6 +7,7 @@ All terms must hold. `type` and `error` take `*`; `since` and `before` take an a
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -37,6 +38,8 @@ def parse(text: str, *, now: datetime) -> Filter:
     found = Filter()
     for term in text.split():
         name, colon, value = term.partition(":")
+        if colon and name not in FIELDS and (near := difflib.get_close_matches(name, FIELDS, n=1)):
+            raise UserError(f"filter: there is no field {name!r}; did you mean {near[0]!r}?")
         if not colon or not value or name not in FIELDS:
             raise UserError(
                 f"filter: cannot read {term!r}; write terms such as source:stripe, one of {', '.join(FIELDS)}"

@@ -31,6 +31,12 @@ def event_id(source: str, key: str) -> EventId:
     return EventId(_digest(source.encode(), key.encode("utf-8", "surrogatepass")))
 
 
+def ids_from(prefix: str) -> tuple[EventId, EventId]:
+    """The first and the last id that begin with these hexadecimal digits."""
+    first, last = (EventId(bytes.fromhex(prefix.ljust(32, filler))) for filler in "0f")
+    return first, last
+
+
 def receipt_digest(inbox: InboxId, source: str, key: str) -> ReceiptDigest:
     return ReceiptDigest(_digest(inbox, source.encode(), key.encode("utf-8", "surrogatepass")))
 

@@ -42,6 +42,8 @@ class Tries:
     count: int = 0
     spent: float = 0.0
     """Seconds of running and backing off. Breaker, pause and outage time is not in it."""
+    due: datetime | None = None
+    """When its next attempt may start: another handler of the same event may be due sooner."""
 
 
 NO_TRIES: Mapping[HandlerName, Tries] = MappingProxyType({})

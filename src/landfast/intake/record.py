@@ -125,10 +125,13 @@ class GroupCommit:
         self._conclude_all(batch, error)
 
     def _acknowledge(self, batch: list[_Waiting], recorded: Sequence[Recorded]) -> None:
-        # Only now, after the COMMIT: a cache that knows an event before it is durable would swallow the sender's retry.
-        self._seen.remember(row.event_id for row in recorded)
-        if any(row.is_new for row in recorded):
-            self._wakeup.nudge()
+        try:
+            # Only now, after the COMMIT: a cache that knows an event before it is durable would swallow the retry.
+            self._seen.remember(row.event_id for row in recorded)
+            if any(row.is_new for row in recorded):
+                self._wakeup.nudge()
+        except Exception as error:  # noqa: BLE001 - both are hints: what is stored is answered, whatever becomes of them
+            telemetry.error("the seen cache or the wakeup failed", trace=error)
         self._conclude_all(batch, None)
         # Behind the answers in the loop's queue: no sender waits for our log.
         asyncio.get_running_loop().call_soon(_log_stored, batch)
@@ -141,6 +144,8 @@ class GroupCommit:
                 request.answer.set_result(answer)
 
     def _note_outage(self, error: InboxUnavailableError) -> None:
+        # It may come back as an older self, restored from a backup: what it has forgotten must not be a duplicate.
+        self._seen.clear()
         if not self._is_down:  # once per outage, not once per batch
             telemetry.warn("inbox unavailable, answering 503", error=error)
         self._is_down = True

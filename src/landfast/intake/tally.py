@@ -7,7 +7,7 @@ second of counts, and leaves its boot without a last report, which marks it as u
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from landfast import telemetry
 from landfast.domain.census import SourceTally, TallyReport
@@ -38,8 +38,17 @@ class _Counts:
 
 
 class Tally:
-    def __init__(self, recorder: Recorder, *, boot: BootId, clock: Clock, sources: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        *,
+        boot: BootId,
+        clock: Clock,
+        sources: Iterable[str] = (),
+        on_outage: Callable[[], None] = lambda: None,
+    ) -> None:
         self._recorder = recorder
+        self._on_outage = on_outage
         self._boot = boot
         self._clock = clock
         # "" is for requests that name no source of ours.
@@ -76,7 +85,8 @@ class Tally:
 
     def totals(self) -> dict[str, SourceTally]:
         """Since boot, by source; only sources that had a request."""
-        return {source: counts.total() for source, counts in self._counts.items() if counts.received}
+        known = self._reported or {}
+        return {source: counts.total() for source, counts in self._counts.items() if counts.received or source in known}
 
     def start(self) -> None:
         self._reports = asyncio.create_task(self._report_for_ever())
@@ -119,6 +129,7 @@ class Tally:
     def _keep(self, redelivered: dict[EventId, int], error: StoreError) -> None:
         for event, times in redelivered.items():
             self.came_again(event, times)
+        self._on_outage()
         if not self._is_failing:  # once per outage, not once per second
             telemetry.warn("tally not reported, kept for the next report", error=error)
         self._is_failing = True

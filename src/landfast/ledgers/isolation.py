@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from landfast.domain.errors import ConfigError
-
-LEVELS = ("read committed", "repeatable read", "serializable")
+from landfast.domain.isolation import LEVELS
 
 
 def level(name: str | None) -> str:

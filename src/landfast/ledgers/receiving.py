@@ -33,11 +33,14 @@ async def receive(
     return [None if key in ours else earlier.get(key) or there[key] for key in keys]
 
 
-async def bury(receipts: Receipts, tombstones: Sequence[Receipt]) -> list[Receipt]:
-    """What is there now: the tombstone, or whatever came before it."""
-    ours = await receipts.insert(_in_order(tombstones))
-    there = await _read(receipts, [tombstone.key for tombstone in tombstones if tombstone.key not in ours])
-    return [there.get(tombstone.key, tombstone) for tombstone in tombstones]
+async def bury(receipts: Receipts, tombstones: Sequence[Receipt], forced: frozenset[ReceiptKey]) -> list[Receipt]:
+    """What is there now: the tombstone, or whatever came before it, in an earlier run too."""
+    keys = [tombstone.key for tombstone in tombstones]
+    earlier = await _done_before(receipts, [key for key in keys if key.run > 1 and key not in forced])
+    wanted = [tombstone for tombstone in tombstones if tombstone.key not in earlier]
+    ours = await receipts.insert(_in_order(wanted))
+    there = await _read(receipts, [tombstone.key for tombstone in wanted if tombstone.key not in ours])
+    return [earlier.get(tombstone.key) or there.get(tombstone.key, tombstone) for tombstone in tombstones]
 
 
 async def _done_before(receipts: Receipts, keys: Sequence[ReceiptKey]) -> dict[ReceiptKey, Receipt]:

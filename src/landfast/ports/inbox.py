@@ -52,8 +52,9 @@ class Workbench(Protocol):
         """Whether `claim_suspect` would find one."""
         ...
 
-    async def renew(self, *, worker: WorkerId, lease: float) -> None:
-        """Extend every lease of this worker that has not expired yet."""
+    async def renew(self, *, tokens: Sequence[Token], lease: float) -> None:
+        """Extend the leases under these tokens that have not expired yet, and no others: what a worker does not know
+        that it holds must run out."""
         ...
 
     async def settle(self, settlements: Sequence[Settlement]) -> Sequence[bool]:
@@ -97,6 +98,10 @@ class Archive(Protocol):
         ...
 
     async def show(self, event: EventId) -> EventRecord | None: ...
+
+    async def expand(self, prefix: str) -> Sequence[EventId]:
+        """The ids that begin with these hexadecimal digits, two at most: one is an answer, two are a question."""
+        ...
 
     async def replay(self, events: Sequence[EventId], *, forced: bool, who: str) -> int:
         """Start run + 1 for each that is done, dead or unhandled, with fresh tries and no suspicion; how many. The

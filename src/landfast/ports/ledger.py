@@ -92,9 +92,13 @@ class Ledger(Protocol):
         LedgerUnavailableError for an outage; ReceiptBusyError where the database has one writer, and it is another."""
         ...
 
-    async def bury(self, tombstones: Sequence[Receipt]) -> Sequence[Receipt]:
-        """Commit a tombstone for each key unless a receipt is there; what is there now, in the order given. A
-        conflict with an uncommitted receipt is waited for, one second at most: ReceiptBusyError."""
+    async def bury(
+        self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
+    ) -> Sequence[Receipt]:
+        """Commit a tombstone for each key unless a receipt is there; what is there now, in the order given. For a key
+        of run 2 and up that is not forced, a `done` receipt of an earlier run is there, too; where there is none,
+        earlier runs are closed with tombstones, as by `receive`. A conflict with an uncommitted receipt is waited
+        for, one second at most: ReceiptBusyError."""
         ...
 
     async def receipts(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
@@ -129,7 +133,9 @@ class EffectStore(Protocol):
         """Apply each `WHERE key AND run AND token`; True where it took effect."""
         ...
 
-    async def renew(self, *, worker: WorkerId, lease: float) -> None: ...
+    async def renew(self, *, tokens: Sequence[Token], lease: float) -> None:
+        """Extend the leases under these tokens that have not expired yet, and no others."""
+        ...
 
     async def abandon(self, *, worker: WorkerId) -> int: ...
 

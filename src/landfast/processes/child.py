@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import sys
 from asyncio.subprocess import DEVNULL, Process
@@ -32,13 +33,15 @@ class Child:
         ours.setblocking(False)
         fds = [theirs.fileno()]
         command = [*INTERPRETER, *arguments, "--lifeline", str(theirs.fileno())]
+        # Unbuffered: what a handler prints is seen when it prints it, and not lost when its worker is killed.
+        env = {**(settings.pop("env", None) or os.environ), "PYTHONUNBUFFERED": "1"}
         if listener is not None:
             fds.append(listener.fileno())
             command += ["--fd", str(listener.fileno())]
         try:
             # A process group of its own: Ctrl-C reaches the supervisor alone, which then stops its children in order.
             process = await asyncio.create_subprocess_exec(
-                *command, stdin=DEVNULL, pass_fds=fds, process_group=0, **settings
+                *command, stdin=DEVNULL, pass_fds=fds, process_group=0, env=env, **settings
             )
         except BaseException:
             ours.close()

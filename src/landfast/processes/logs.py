@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+import copy
 import logging
+import os
 import sys
 
 
 def to_stderr(role: str) -> None:
     """Standard output is for what the command was asked for. The pid tells apart what several processes write."""
+    line = f"%(asctime)s %(levelname)-7s {role} %(process)d  %(message)s"
+    _send(logging.getLogger("landfast"), logging.Formatter(line))
+    # Its pools note each try to connect again, with a traceback. While a server is away one line says as much.
+    _send(logging.getLogger("asyncpg"), _OneLine(line))
+
+
+def prints_to_stderr() -> None:
+    """From now on: what handlers print must not stand between the JSON lines of whoever started this process."""
+    os.dup(1)  # kept open: the reader of these lines sees their end when the last process has ended
+    os.dup2(2, 1)
+
+
+def _send(logger: logging.Logger, formatter: logging.Formatter) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter(f"%(asctime)s %(levelname)-7s {role} %(process)d  %(message)s"))
-    ours = logging.getLogger("landfast")
-    ours.addHandler(handler)
-    ours.setLevel(logging.INFO)
-    ours.propagate = False
+    handler.setFormatter(formatter)
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+
+
+class _OneLine(logging.Formatter):
+    """The error by its name and text, without its traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        brief = copy.copy(record)
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            brief.msg, brief.args = "%s (%s: %s)", (record.getMessage(), type(error).__name__, error)
+        brief.exc_info = brief.exc_text = brief.stack_info = None
+        return super().format(brief)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from landfast import telemetry
 from landfast.app import Inbox
-from landfast.app.sources import check_handlers, secrets_of
+from landfast.app.sources import check_handlers, check_secrets
 from landfast.domain.errors import ConfigError
 from landfast.domain.ids import WorkerId
 from landfast.processes import reload, tls
@@ -27,6 +27,8 @@ class Plan:
     port: int
     intakes: int
     workers: int
+    prints_to_stderr: bool = False
+    """Where handlers print: standard output, unless that is for JSON lines."""
     tls_cert: Path | None = None
     tls_key: Path | None = None
     reload_from: Path | None = None
@@ -48,10 +50,12 @@ async def serve(
         port: int = listener.getsockname()[1]
         await inbox.migrate()
 
+        prints = ["--prints-to-stderr"] if plan.prints_to_stderr else []
+
         async def start(role: Role, worker: WorkerId) -> Child:
             if role == "worker":
-                return await Child.start(["work", plan.app, "--worker-id", worker.hex()])
-            return await Child.start(["_intake", plan.app, *_tls_options(plan)], listener=listener)
+                return await Child.start(["work", plan.app, "--worker-id", worker.hex(), *prints])
+            return await Child.start(["_intake", plan.app, *_tls_options(plan), *prints], listener=listener)
 
         async def abandon(worker: WorkerId) -> None:
             async with inbox.stores() as stores:
@@ -76,7 +80,12 @@ async def serve(
             listener.close()
             supervisor.stop()
 
-        _obey_signals(stop, supervisor.kill)
+        def interrupted() -> None:
+            what = "1 process" if supervisor.alive == 1 else f"{supervisor.alive} processes"
+            telemetry.info(f"stopping: waiting for {what}; Ctrl-C again to kill")
+            stop()
+
+        _obey_signals(stop, interrupted, supervisor.kill)
         if lifeline is not None:
             lifeline.hold()
         return await _run(supervisor, plan, lambda: up(port), lifeline)
@@ -116,8 +125,7 @@ def _check(inbox: Inbox, plan: Plan) -> None:
             f"workers is {plan.workers}, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL"
         )
     check_handlers(inbox.registry, inbox.sources)
-    for source in inbox.sources.values():
-        secrets_of(source, inbox.settings.folder)
+    check_secrets(inbox.sources.values(), inbox.settings.folder)
     tls.context(plan.tls_cert, plan.tls_key)
 
 
@@ -130,13 +138,13 @@ def _tls_options(plan: Plan) -> list[str]:
     return options
 
 
-def _obey_signals(stop: Callable[[], None], kill: Callable[[], None]) -> None:
+def _obey_signals(stop: Callable[[], None], interrupted: Callable[[], None], kill: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
 
-    def interrupted() -> None:
+    def first() -> None:
         # The second Ctrl-C comes from somebody who does not want to wait.
         loop.add_signal_handler(signal.SIGINT, kill)
-        stop()
+        interrupted()
 
-    loop.add_signal_handler(signal.SIGINT, interrupted)
+    loop.add_signal_handler(signal.SIGINT, first)
     loop.add_signal_handler(signal.SIGTERM, stop)

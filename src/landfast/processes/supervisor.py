@@ -77,6 +77,11 @@ class Supervisor:
         self.is_up = asyncio.Event()
         """Each of them has been ready once."""
 
+    @property
+    def alive(self) -> int:
+        """How many processes there are now."""
+        return len(self._children)
+
     async def run(self) -> int:
         """Until `stop`, and then until the last child has ended; the exit code."""
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Callable
 
 import uvloop
 
@@ -14,17 +15,23 @@ from landfast.processes.lifeline import Lifeline
 from landfast.processes.watchdog import MARGIN, Watchdog
 
 
-def run(inbox: Inbox, *, worker_id: WorkerId | None = None, lifeline: Lifeline | None = None) -> None:
-    """Until SIGTERM or Ctrl-C; what is in hand then is finished."""
+def run(
+    inbox: Inbox,
+    *,
+    worker_id: WorkerId | None = None,
+    lifeline: Lifeline | None = None,
+    up: Callable[[], None] = lambda: None,
+) -> None:
+    """Until SIGTERM or Ctrl-C; what is in hand then is finished. `up` is called when it is ready."""
     logs.to_stderr("worker")
     if lifeline is not None:
         lifeline.hold()
-    uvloop.run(_work(inbox, worker_id, lifeline))
+    uvloop.run(_work(inbox, worker_id, lifeline, up))
     if lifeline is not None:
         lifeline.let_go()
 
 
-async def _work(inbox: Inbox, worker_id: WorkerId | None, lifeline: Lifeline | None) -> None:
+async def _work(inbox: Inbox, worker_id: WorkerId | None, lifeline: Lifeline | None, up: Callable[[], None]) -> None:
     watchdog = Watchdog(patience=_longest_deadline(inbox) + MARGIN)
     async with inbox.worker(worker_id) as worker:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -33,6 +40,7 @@ async def _work(inbox: Inbox, worker_id: WorkerId | None, lifeline: Lifeline | N
         watchdog.watch()
         if lifeline is not None:
             lifeline.say_ready()
+        up()
         try:
             await worker.run()
         finally:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import assert_never
 
 import msgspec
 
 from landfast import telemetry
 from landfast.domain.errors import StoreError
-from landfast.domain.ids import HandlerName
+from landfast.domain.ids import HandlerName, ReceiptDigest
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Attempt, Claim, Outcome, Receipt, Settlement, Tries
 from landfast.ports.clock import Chance, Clock
@@ -34,6 +35,13 @@ class Tomb:
     error: str = ""
     message: str = ""
 
+    @classmethod
+    def read(cls, note: bytes) -> Tomb:
+        try:
+            return msgspec.json.decode(note, type=cls)
+        except msgspec.MsgspecError:  # written by somebody else, or by another version
+            return cls("tombstone", message=note.decode("utf-8", "replace")[:MESSAGE_AT_MOST])
+
     def note(self) -> bytes:
         return msgspec.json.encode({"reason": self.reason, "error": self.error, "message": self.message})
 
@@ -44,6 +52,7 @@ class Docket:
 
     claim: Claim
     tries: dict[HandlerName, Tries]
+    digest: ReceiptDigest | None = None
     attempts: list[Attempt] = field(default_factory=list)
     burials: dict[Work, Tomb] = field(default_factory=dict)
     """To be committed as tombstones."""
@@ -66,19 +75,21 @@ class Conclusion:
     async def conclude(self, cases: Sequence[tuple[Claim, Mapping[Work, Result]]]) -> list[Settlement]:
         dockets = [self._open(claim, results) for claim, results in cases]
         await self._bury(dockets)
+        await self._look_for_tombs(dockets)
         return [_settlement(docket) for docket in dockets]
 
     def _open(self, claim: Claim, results: Mapping[Work, Result]) -> Docket:
         docket = Docket(claim, dict(claim.tries))
         for work, result in results.items():
+            docket.digest = work.receipt.digest
             name = work.handler.name
             match result:
                 case Done():
                     docket.tries.pop(name, None)
-                    if result.ran:
-                        docket.attempts.append(Attempt(name, work.event.attempt, "done", _ms(result.seconds)))
+                    outcome = "done" if result.ran else "skipped"
+                    docket.attempts.append(Attempt(name, work.event.attempt, outcome, _ms(result.seconds)))
                 case Buried():
-                    docket.tombs.append((name, msgspec.json.decode(result.note, type=Tomb)))
+                    docket.tombs.append((name, Tomb.read(result.note)))
                 case Spent():
                     docket.burials[work] = Tomb(result.reason, message=result.message)
                 case Deferred():
@@ -114,7 +125,8 @@ class Conclusion:
             case Ruling.RETRY:
                 budget = self.budgets.setdefault(handler.name, RetryBudget())
                 after = budget.delay(judgement.after, now=self.clock.monotonic())
-                docket.tries[handler.name] = Tries(before.count + 1, before.spent + failed.seconds + after)
+                due = self.clock.now() + timedelta(seconds=after)
+                docket.tries[handler.name] = Tries(before.count + 1, before.spent + failed.seconds + after, due)
                 docket.delays.append(after)
                 docket.counted = True
                 docket.why = tomb
@@ -132,8 +144,10 @@ class Conclusion:
         """
         for docket in dockets:
             for work, tomb in docket.burials.items():
+                forced = frozenset({work.receipt} if docket.claim.forced else ())
                 try:
-                    stands = (await self.ledger.bury([Receipt(work.receipt, Outcome.DEAD, tomb.note())]))[0]
+                    tombstone = Receipt(work.receipt, Outcome.DEAD, tomb.note())
+                    [stands] = await self.ledger.bury([tombstone], forced=forced)
                 except StoreError as error:
                     docket.delays.append(1.0)
                     docket.counted = True  # its next attempt is its last again, whatever the count says
@@ -142,6 +156,27 @@ class Conclusion:
                 docket.tries.pop(work.handler.name, None)
                 if stands.outcome is Outcome.DEAD:
                     docket.tombs.append((work.handler.name, tomb))
+
+    async def _look_for_tombs(self, dockets: Sequence[Docket]) -> None:
+        """A handler that was buried and then removed from the code still makes its event a dead letter."""
+        digests = {
+            docket.digest: docket
+            for docket in dockets
+            if docket.digest is not None and docket.claim.tries and not docket.delays and not docket.tombs
+        }
+        if not digests:
+            return
+        try:
+            receipts = await self.ledger.receipts(list(digests))
+        except StoreError as error:
+            for docket in digests.values():
+                docket.delays.append(1.0)
+                docket.why = Tomb("infrastructure", message=str(error))
+            return
+        for receipt in receipts:
+            docket = digests[receipt.key.digest]
+            if receipt.outcome is Outcome.DEAD and receipt.key.run == docket.claim.run:
+                docket.tombs.append((receipt.key.handler, Tomb.read(receipt.result or b"{}")))
 
 
 def _settlement(docket: Docket) -> Settlement:
@@ -159,7 +194,7 @@ def _settlement(docket: Docket) -> Settlement:
         run=claim.run,
         token=claim.token,
         signal=signal,
-        due_in=max(docket.delays, default=0.0),
+        due_in=min(docket.delays, default=0.0),
         tries=docket.tries,
         attempts=tuple(docket.attempts),
         handler=who,
@@ -176,7 +211,7 @@ def _line(work: Work, failed: Failed, judgement: Judgement) -> Attempt:
         outcome={Ruling.RETRY: "retry", Ruling.BURY: "dead", Ruling.POSTPONE: "postpone"}[judgement.ruling],
         milliseconds=_ms(failed.seconds),
         error=type(failed.error).__name__,
-        message=_text(failed.error)[:MESSAGE_AT_MOST],
+        message=text_of(failed.error)[:MESSAGE_AT_MOST],
         trace=trace_of(failed.error),
     )
 
@@ -200,7 +235,7 @@ def trace_of(error: BaseException) -> str:
     return lines if len(lines) <= TRACE_AT_MOST else "... " + lines[-TRACE_AT_MOST:]
 
 
-def _text(error: BaseException) -> str:
+def text_of(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - a user's error class may fail to print itself

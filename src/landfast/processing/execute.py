@@ -14,15 +14,20 @@ from landfast.domain.event import Event
 from landfast.domain.ids import HandlerName, InboxId, receipt_digest
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, ReceiptKey, Settlement, Tries
+from landfast.ports.clock import Clock
 from landfast.processing.conclude import Conclusion
 from landfast.processing.group import Grouping
 from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
 from landfast.processing.registry import Handler, Registry
-from landfast.processing.work import Done, Failed, Result, Spent, Work
+from landfast.processing.work import Deferred, Done, Failed, Result, Spent, Work
 
 CRASHES_AT_MOST = 3
 """Crashes while running alone before an event is a dead letter: one may be bad luck, a second too, not a third."""
+
+
+WAKES_EARLY = 1.0
+"""Seconds by which the database's clock may run ahead of ours without a handler being put off again."""
 
 
 @dataclass(slots=True)
@@ -43,6 +48,7 @@ class Execution:
     grouping: Grouping
     outages: Outages
     conclusion: Conclusion
+    clock: Clock
 
     async def execute(self, claims: Sequence[Claim], pace: Pace) -> list[Settlement]:
         """Prepare every event, run what has to run, and say what each comes to."""
@@ -70,8 +76,18 @@ class Execution:
             tries = claim.tries.get(handler.name, Tries())
             event = _event(claim, data=data, headers=headers, attempt=tries.count + 1)
             work = Work(claim, event, handler, self._receipt(claim, handler.name))
-            plan.works.append(work)
+            if wait := self._wait(tries, others=len(handlers) - 1):
+                plan.results[work] = Deferred("not_due", wait)
+            else:
+                plan.works.append(work)
         return plan
+
+    def _wait(self, tries: Tries, *, others: int) -> float:
+        """Seconds that this handler still backs off, where the event was woken for another one's sake."""
+        if not others or tries.due is None:
+            return 0.0
+        left = (tries.due - self.clock.now()).total_seconds()
+        return left if left > WAKES_EARLY else 0.0
 
     def _spent(self, claim: Claim, handlers: Sequence[Handler]) -> Plan:
         plan = Plan(claim)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
+import asyncio
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from landfast.domain.errors import (
     CommitRefusedError,
@@ -12,9 +13,11 @@ from landfast.domain.errors import (
     HandlerEndedTransactionError,
     LedgerUnavailableError,
     ReceiptBusyError,
+    StoreError,
     SwallowedDatabaseError,
 )
 from landfast.domain.fault import Fault
+from landfast.domain.outcome import ReceiptKey
 from landfast.ports.ledger import Ledger
 from landfast.processing.pace import Pace
 from landfast.processing.registry import Handler
@@ -29,10 +32,27 @@ BLAME = (CommitRefusedError, SwallowedDatabaseError, HandlerEndedTransactionErro
 
 
 @dataclass(slots=True)
+class Excuses:
+    """How often an event lost its connection although the ledger was well. A few times are bad luck (a backend was
+    killed); after that it is the handler's own doing, and counts as an attempt."""
+
+    at_most: int = 3
+    remembered: int = 1_000
+    _given: OrderedDict[ReceiptKey, int] = field(default_factory=OrderedDict)
+
+    def excuse(self, receipt: ReceiptKey) -> bool:
+        self._given[receipt] = self._given.pop(receipt, 0) + 1
+        if len(self._given) > self.remembered:
+            self._given.popitem(last=False)
+        return self._given[receipt] <= self.at_most
+
+
+@dataclass(slots=True)
 class Grouping:
     transactor: Transactor
     ledger: Ledger
     is_stopping: Callable[[], bool]
+    excuses: Excuses = field(default_factory=Excuses)
 
     async def run(self, handler: Handler, works: Sequence[Work], pace: Pace) -> dict[Work, Result]:
         """What came of each event, every one of them."""
@@ -63,7 +83,7 @@ class Grouping:
         try:
             reached = await self.transactor.transact(handler, group)
         except StumbledError as stumble:
-            return self._stumbled(group, stumble, pace, conflicts)
+            return await self._stumbled(group, stumble, pace, conflicts)
         except BLAME as error:
             cause = error.__cause__ if isinstance(error, CommitRefusedError) and error.__cause__ else error
             fault = self.ledger.diagnose(cause)
@@ -71,6 +91,8 @@ class Grouping:
         except ReceiptBusyError as error:
             return self._at_fault(group, Deferred("receipt_busy", 1.0, str(error)), pace, conflicts)
         except CommitUnknownError as error:
+            if isinstance(error.__cause__, asyncio.CancelledError):
+                raise error.__cause__ from error  # the worker is being stopped, and must not go on here
             # It may have happened. The next claim looks at the receipts.
             return dict.fromkeys(group, Deferred("commit_unknown", 0.5, str(error))), [], False
         except LedgerUnavailableError as error:
@@ -82,20 +104,36 @@ class Grouping:
         unreached = [work for work in group if work not in reached]
         return reached, [unreached] if unreached else [], False
 
-    def _stumbled(
+    async def _stumbled(
         self, group: list[Work], stumble: StumbledError, pace: Pace, conflicts: int
     ) -> tuple[dict[Work, Result], list[list[Work]], bool]:
         fault = self.ledger.diagnose(stumble.error)
         failed = Failed(stumble.error, fault, stumble.seconds)
         if fault is Fault.INFRASTRUCTURE:
             message = f"{type(stumble.error).__name__}: {stumble.error}"
-            return dict.fromkeys(group, Deferred("infrastructure", 1.0, message)), [], False
+            if not await self._ledger_answers():
+                return dict.fromkeys(group, Deferred("infrastructure", 1.0, message)), [], False
+            if len(group) == 1 and self.excuses.excuse(stumble.work.receipt):
+                return {group[0]: Deferred("connection_lost", 1.0, message)}, [], False
+            failed = Failed(stumble.error, Fault.OTHER, stumble.seconds)
         if len(group) == 1 or fault is Fault.CONFLICT:
             return self._at_fault(group, failed, pace, conflicts)
         # Those before it as a group, itself alone, then the rest: nobody pays for a neighbour.
         pace.stumbled()
         at = group.index(stumble.work)
         return {}, [part for part in (group[:at], [group[at]], group[at + 1 :]) if part], False
+
+    async def _ledger_answers(self) -> bool:
+        """Whether it was the ledger that failed, or the handler that broke its own connection."""
+        try:
+            tx = await self.ledger.begin(deadline=1.0)
+            try:
+                await tx.receive([])
+            finally:
+                await tx.rollback()
+        except StoreError:
+            return False
+        return True
 
     def _at_fault(
         self, group: list[Work], result: Failed | Deferred, pace: Pace, conflicts: int

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Callable
-from concurrent.futures import Executor
 from typing import Any
 
 from landfast.domain.errors import DeadlineError
+from landfast.processing.threads import Threads
 
 GRACE = 5.0
 """Seconds that a cancelled function gets to clean up before its process is given up as hung."""
@@ -24,19 +24,18 @@ class HandlerRaisedError(Exception):
 
 
 async def invoke(
-    function: Callable[..., Any],
-    *args: Any,
+    function: Callable[[], Any],
+    *,
     is_async: bool,
     deadline: float,
-    threads: Executor,
+    threads: Threads,
     hung: Callable[[], None],
-    **arguments: Any,
 ) -> Any:
     """What the function returned; HandlerRaisedError with what it raised, or with DeadlineError."""
     try:
         if is_async:
-            return await _on_loop(function, args, arguments, deadline, hung)
-        return await _in_thread(function, args, arguments, deadline, threads, hung)
+            return await _on_loop(function, deadline, hung)
+        return await _in_thread(function, deadline, threads, hung)
     except HandlerRaisedError:
         raise
     except BaseException as error:
@@ -45,18 +44,12 @@ async def invoke(
         raise HandlerRaisedError(error) from error
 
 
-async def _on_loop(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    arguments: dict[str, Any],
-    deadline: float,
-    hung: Callable[[], None],
-) -> Any:
+async def _on_loop(function: Callable[[], Any], deadline: float, hung: Callable[[], None]) -> Any:
     # A function that swallows its cancellation runs on; the alarm outlives it.
     alarm = asyncio.get_running_loop().call_later(deadline + GRACE, hung)
     try:
         async with asyncio.timeout(deadline) as limit:
-            result = await function(*args, **arguments)
+            result = await function()
     except TimeoutError:
         if not limit.expired():
             raise
@@ -68,20 +61,14 @@ async def _on_loop(
     return result
 
 
-async def _in_thread(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    arguments: dict[str, Any],
-    deadline: float,
-    threads: Executor,
-    hung: Callable[[], None],
-) -> Any:
+async def _in_thread(function: Callable[[], Any], deadline: float, threads: Threads, hung: Callable[[], None]) -> Any:
     loop = asyncio.get_running_loop()
     context = contextvars.copy_context()
-    running = loop.run_in_executor(threads, context.run, _boxed, function, args, arguments)
+    running = loop.run_in_executor(threads.pool, context.run, _boxed, function)
     finished, _ = await asyncio.wait({running}, timeout=deadline)
     if not finished:
         # A thread cannot be cancelled. Its transaction is taken away now; if it never ends, its process must.
+        threads.overran(running)
         loop.call_later(GRACE, lambda: None if running.done() else hung())
         raise DeadlineError(f"it ran longer than its deadline of {deadline:g} s")
     result, error = running.result()
@@ -90,12 +77,10 @@ async def _in_thread(
     return result
 
 
-def _boxed(
-    function: Callable[..., Any], args: tuple[Any, ...], arguments: dict[str, Any]
-) -> tuple[Any, BaseException | None]:
+def _boxed(function: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     # StopIteration and SystemExit cannot travel through a future as exceptions, so they travel as values.
     try:
-        return function(*args, **arguments), None
+        return function(), None
     except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and none of it is ours to act on here
         return None, error
 

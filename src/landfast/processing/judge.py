@@ -78,7 +78,7 @@ def _asked_delay(error: BaseException, now: datetime) -> float | None:
     """The delay that the error itself asks for: RetryLater's, or a Retry-After header's, at most a day."""
     if isinstance(error, RetryLater):
         return error.after
-    headers = getattr(getattr(error, "response", None), "headers", None) or getattr(error, "headers", None)
+    headers = _attribute(_attribute(error, "response"), "headers") or _attribute(error, "headers")
     text = _header(headers, "Retry-After") if _http_status(error) is not None else None
     if text is None:
         return None
@@ -97,15 +97,23 @@ def _retry_after(text: str, now: datetime) -> float:
 
 def _http_status(error: BaseException) -> int | None:
     """The status that an HTTP client's error carries: httpx and requests on `.response`, aiohttp on itself."""
-    for holder in (getattr(error, "response", None), error):
+    for holder in (_attribute(error, "response"), error):
         for name in ("status_code", "status"):
-            status = getattr(holder, name, None)
+            status = _attribute(holder, name)
             if isinstance(status, int) and not isinstance(status, bool):
                 return int(status)
     return None
 
 
 def _header(headers: Any, name: str) -> str | None:
-    get = getattr(headers, "get", None)
+    get = _attribute(headers, "get")
     value = get(name) if callable(get) else None
     return value if isinstance(value, str) else None
+
+
+def _attribute(holder: Any, name: str) -> Any:
+    """What a user's error class says of itself, if it does not raise."""
+    try:
+        return getattr(holder, name, None)
+    except Exception:  # noqa: BLE001 - a property of a class that we do not know
+        return None

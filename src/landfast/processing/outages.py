@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from landfast import telemetry
@@ -20,6 +21,17 @@ class Outages:
     """Open: no worker hand claims anything, and no attempt is burnt."""
     handlers: dict[HandlerName, Breaker] = field(default_factory=dict)
     """Open: events of this handler wait; the others run on."""
+
+    @contextmanager
+    def turn(self) -> Iterator[bool]:
+        """Whether work may start now. While the breaker is open this is the one probe; whatever came of it, the turn
+        ends the probing."""
+        allowed = self.infrastructure.allows(self.clock.monotonic())
+        try:
+            yield allowed
+        finally:
+            if allowed:
+                self.infrastructure.abandon_probe()
 
     def refusal(self, handler: HandlerName) -> Deferred | None:
         """Why events of this handler may not start now, if they may not."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
@@ -16,11 +16,12 @@ from landfast.domain.fault import Fault
 from landfast.domain.outcome import ClaimedEffect, EffectSettlement, EffectState, Tries
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import EffectStore
-from landfast.processing.conclude import MESSAGE_AT_MOST, trace_of
+from landfast.processing.conclude import MESSAGE_AT_MOST, text_of, trace_of
 from landfast.processing.execute import CRASHES_AT_MOST
 from landfast.processing.invoke import HandlerRaisedError, invoke
 from landfast.processing.judge import Ruling, judge
 from landfast.processing.registry import EffectHandler, Registry
+from landfast.processing.threads import Threads
 
 UNKNOWN_EFFECT_DELAY = 30.0
 """Seconds until an effect that this worker does not know is offered again: a rolling deploy may be under way."""
@@ -32,7 +33,7 @@ class Performance:
     registry: Registry
     clock: Clock
     chance: Chance
-    threads: Executor
+    threads: Threads
     hung: Callable[[], None]
 
     async def perform(self, claimed: Sequence[ClaimedEffect]) -> None:
@@ -40,7 +41,17 @@ class Performance:
 
         Crash before the settlement: it is performed again under the same key, which is what the key is for.
         """
-        settlements = await asyncio.gather(*(self._perform_one(effect) for effect in claimed))
+        running = {asyncio.ensure_future(self._perform_one(effect)) for effect in claimed}
+        try:
+            while running:
+                # As they end: a slow one does not keep what the others came to in memory.
+                ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                await self._settle([task.result() for task in ended])
+        finally:
+            for task in running:
+                task.cancel()
+
+    async def _settle(self, settlements: Sequence[EffectSettlement]) -> None:
         try:
             await self.store.settle(settlements)
         except StoreError as error:
@@ -72,13 +83,11 @@ class Performance:
             event=msgspec.json.decode(staged.context),
         )
         await invoke(
-            known.function,
-            effect,
+            partial(known.function, effect, **msgspec.json.decode(staged.arguments)),
             is_async=known.is_async,
             deadline=known.deadline,
             threads=self.threads,
             hung=self.hung,
-            **msgspec.json.decode(staged.arguments),
         )
 
     def _failed(
@@ -96,7 +105,7 @@ class Performance:
         )
         dead = judgement.ruling is Ruling.BURY
         if dead:
-            error_shown = f"{type(error).__name__}: {error}"[:300]
+            error_shown = f"{type(error).__name__}: {text_of(error)}"[:300]
             event = msgspec.json.decode(claimed.staged.context).get("id")
             telemetry.warn("effect_dead", name=known.name, event=event, reason=judgement.reason, error=error_shown)
         return _settled(
@@ -105,7 +114,7 @@ class Performance:
             due_in=judgement.after,
             tries=Tries(claimed.tries.count + 1, claimed.tries.spent + seconds + judgement.after),
             error=type(error).__name__,
-            message=str(error)[:MESSAGE_AT_MOST],
+            message=text_of(error)[:MESSAGE_AT_MOST],
             trace=trace_of(error),
         )
 

@@ -10,9 +10,8 @@ from typing import Any
 from landfast.domain.backoff import Backoff
 from landfast.domain.errors import ConfigError
 from landfast.domain.ids import HandlerName
+from landfast.domain.isolation import LEVELS
 from landfast.domain.patterns import matches
-
-ISOLATION_LEVELS = ("read committed", "repeatable read", "serializable")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +59,8 @@ class Registry:
         _check_options(f"handler {handler.name}", handler.attempts, handler.deadline, handler.backoff)
         if any(other.name == handler.name for other in self.handlers):
             raise ConfigError(f"handler {handler.name}: the name is taken; give one of the two a name= of its own")
-        if handler.isolation is not None and handler.isolation not in ISOLATION_LEVELS:
-            raise ConfigError(f"handler {handler.name}: isolation is one of {', '.join(ISOLATION_LEVELS)}")
+        if handler.isolation is not None and handler.isolation not in LEVELS:
+            raise ConfigError(f"handler {handler.name}: isolation is one of {', '.join(LEVELS)}")
         self.handlers.append(handler)
         self._known.clear()
 

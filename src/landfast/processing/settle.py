@@ -10,11 +10,12 @@ import asyncio
 from collections.abc import Sequence
 
 from landfast import telemetry
-from landfast.domain.errors import StoreError
+from landfast.domain.errors import RowRefusedError, StoreError
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Settlement
 from landfast.ports.clock import Clock
 from landfast.ports.inbox import Workbench
+from landfast.processing.leases import Leases
 
 WAITING_AT_MOST = 5_000
 """Settlements held back while the inbox is away; beyond it the hands wait too, and memory stays bounded."""
@@ -23,9 +24,10 @@ BATCH = 500
 
 
 class Settler:
-    def __init__(self, bench: Workbench, clock: Clock) -> None:
+    def __init__(self, bench: Workbench, clock: Clock, leases: Leases) -> None:
         self._bench = bench
         self._clock = clock
+        self._leases = leases
         self._waiting: list[Settlement] = []
         self._changed = asyncio.Condition()
         self._closing = False
@@ -52,12 +54,16 @@ class Settler:
                 return
             try:
                 await self._write(batch)
+            except RowRefusedError as error:
+                await self._write_each(batch, error)
             except StoreError as error:
                 telemetry.warn("settle_delayed", count=len(batch), why=error)
                 if self._closing:
                     return
                 await self._clock.sleep(0.5)
                 continue
+            for settlement in batch:
+                self._leases.gave_back(settlement.token)
             async with self._changed:
                 del self._waiting[: len(batch)]
                 self._changed.notify_all()
@@ -66,6 +72,14 @@ class Settler:
         async with self._changed:
             self._closing = True
             self._changed.notify_all()
+
+    async def _write_each(self, batch: Sequence[Settlement], error: StoreError) -> None:
+        """One row that the inbox refuses must not hold up its neighbours; its lease runs out instead."""
+        for settlement in batch:
+            try:
+                await self._write([settlement])
+            except StoreError:
+                telemetry.error("settle_refused", event=settlement.event_id, signal=settlement.signal, why=error)
 
     async def _write(self, batch: Sequence[Settlement]) -> None:
         for settlement, took in zip(batch, await self._bench.settle(batch), strict=True):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ from landfast.ports.ledger import Ledger, LedgerTransaction
 from landfast.processing.invoke import HandlerRaisedError, invoke
 from landfast.processing.pace import HANDLER_TIME
 from landfast.processing.registry import Handler, Registry
+from landfast.processing.threads import Threads
 from landfast.processing.transaction import BlockingTransaction, Stage, Transaction
 from landfast.processing.work import Buried, Done, Result, Work
 
@@ -52,7 +53,7 @@ class Transactor:
     ledger: Ledger
     registry: Registry
     clock: Clock
-    threads: Executor
+    threads: Threads
     hung: Callable[[], None]
 
     async def transact(self, handler: Handler, works: Sequence[Work]) -> dict[Work, Result]:
@@ -107,9 +108,7 @@ class Transactor:
         own = Transaction(tx.handle, stage)
         user_tx = own if handler.is_async else BlockingTransaction(tx.handle, stage, asyncio.get_running_loop())
         result = await invoke(
-            handler.function,
-            work.event,
-            user_tx,
+            partial(handler.function, work.event, user_tx),
             is_async=handler.is_async,
             deadline=handler.deadline,
             threads=self.threads,
@@ -149,7 +148,7 @@ def _context(work: Work) -> bytes:
 def _encoded(result: Any) -> bytes:
     try:
         encoded = msgspec.json.encode(result)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # RecursionError, or whatever a value's own class raises
         raise HandlerRaisedError(UserError(f"the handler's return value must be JSON or None: {error}")) from error
     if len(encoded) > RESULT_AT_MOST:
         raise HandlerRaisedError(UserError(f"the handler's return value is over {RESULT_AT_MOST} bytes; return ids"))

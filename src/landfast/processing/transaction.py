@@ -50,7 +50,7 @@ class Stage:
             raise UserError(f"stage({known.name}): an event may stage at most {STAGED_AT_MOST} effects")
         try:
             encoded = msgspec.json.encode(arguments)
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - RecursionError, or whatever a value's own class raises
             raise UserError(f"stage({known.name}): the arguments must be JSON: {error}") from None
         self.staged[key] = StagedEffect(
             key=key,

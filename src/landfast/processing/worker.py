@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any
 
 from landfast import telemetry
 from landfast.domain.errors import StoreError
 from landfast.domain.ids import InboxId, Token, WorkerId, token
+from landfast.domain.outcome import Claim, ClaimedEffect
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Workbench
 from landfast.ports.ledger import EffectStore, Ledger
@@ -19,15 +21,20 @@ from landfast.processing.conclude import Conclusion
 from landfast.processing.execute import Execution
 from landfast.processing.gate import Gate
 from landfast.processing.group import Grouping
+from landfast.processing.leases import Leases
 from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
 from landfast.processing.perform import Performance
 from landfast.processing.registry import Registry
 from landfast.processing.settle import Settler
+from landfast.processing.threads import Threads
 from landfast.processing.transact import Transactor
 
 POLL = 1.0
 """Seconds between looks at the inbox when nobody nudges us: what a lost wakeup costs at most."""
+
+REQUEUE_EVERY = 30.0
+"""Seconds: in a rolling deploy an old worker shelves what only the new ones handle, after they have started."""
 
 REQUEUE_AT_MOST = 10_000
 """Unhandled events that a newly registered handler takes up by itself; older ones wait for an operator's replay."""
@@ -71,9 +78,10 @@ class Worker:
         self._ready = asyncio.Semaphore(0)
         self._staged = asyncio.Event()
         self._gate = Gate()
-        self._threads = ThreadPoolExecutor(hands + EFFECTS_AT_ONCE, thread_name_prefix="landfast-handler")
+        self._threads = Threads(hands + EFFECTS_AT_ONCE)
+        self._leases, self._effect_leases = Leases(), Leases()
         self.outages = Outages(clock)
-        self._settler = Settler(bench, clock)
+        self._settler = Settler(bench, clock, self._leases)
         transactor = Transactor(ledger, registry, clock, self._threads, hung)
         self._execution = Execution(
             inbox,
@@ -81,27 +89,29 @@ class Worker:
             Grouping(transactor, ledger, self._stopping.is_set),
             self.outages,
             Conclusion(ledger, clock, chance),
+            clock,
         )
         self._performance = Performance(effects, registry, clock, chance, self._threads, hung)
 
     async def run(self) -> None:
-        """Work until `stop`. What is in hand then is finished; nothing new is claimed."""
-        settling = asyncio.create_task(self._settler.run())
-        chores = [asyncio.create_task(chore()) for chore in (self._listen, self._renew)]
+        """Work until `stop`. What is in hand then is finished; nothing new is claimed. A loop that dies of a bug ends
+        all of it: half a worker would look alive."""
         try:
-            await self._requeue()
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self._hands):
-                    group.create_task(self._hand())
-                group.create_task(self._suspects())
-                group.create_task(self._perform())
+            async with asyncio.TaskGroup() as chores:
+                chores.create_task(self._settler.run())
+                endless = [chores.create_task(chore()) for chore in self._chores()]
+                try:
+                    async with asyncio.TaskGroup() as work:
+                        for _ in range(self._hands):
+                            work.create_task(self._hand())
+                        work.create_task(self._suspects())
+                        work.create_task(self._perform())
+                finally:
+                    for chore in endless:
+                        chore.cancel()
+                    await self._settler.close()
         finally:
-            for chore in chores:
-                chore.cancel()
-            await asyncio.gather(*chores, return_exceptions=True)
-            await self._settler.close()
-            await settling
-            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads.close()
 
     def stop(self) -> None:
         self._stopping.set()
@@ -121,31 +131,50 @@ class Worker:
             await self._settler.close()
             await settling
 
+    def _chores(self) -> Sequence[Callable[[], Coroutine[Any, Any, None]]]:
+        # The two databases are renewed apart: a slow handler that holds a SQLite ledger costs no lease in the inbox.
+        return (
+            self._listen,
+            self._requeue_for_ever,
+            partial(self._renew, self._bench, self._leases),
+            partial(self._renew, self._effects, self._effect_leases),
+        )
+
     async def _hand(self) -> None:
         pace = Pace()
         while not self._stopping.is_set():
-            if not self.outages.infrastructure.allows(self._clock.monotonic()):
-                await self._pause(max(0.05, self.outages.infrastructure.remaining(self._clock.monotonic())))
-                continue
             try:
-                async with self._gate.shared():
-                    took = await self._take(pace)
+                with self.outages.turn() as may_start:
+                    if may_start:
+                        async with self._gate.shared():
+                            took = await self._take(pace)
             except StoreError as error:
                 self.outages.trip(str(error))
                 continue
-            if not took:
-                self.outages.infrastructure.abandon_probe()
+            if not may_start:
+                await self._pause(max(0.05, self.outages.infrastructure.remaining(self._clock.monotonic())))
+            elif not took:
                 await self._ready.acquire()
 
     async def _take(self, pace: Pace) -> bool:
         """Claim, execute, settle; whether there was anything to do."""
         limit = 1 if self.outages.infrastructure.is_open else pace.size
         claims = await self._bench.claim(token=self._token(), lease=self._lease, limit=limit)
+        if len(claims) == limit and self._ready.locked():
+            self._ready.release()  # there may be more than this hand can hold: wake the next
+        return await self._process(claims, pace)
+
+    async def _process(self, claims: Sequence[Claim], pace: Pace) -> bool:
         if not claims:
             return False
-        if len(claims) == limit:
-            self._ready.release()  # there may be more than this hand can hold: wake the next
-        await self._settler.submit(await self._execution.execute(claims, pace))
+        token, count = claims[0].token, len(claims)
+        self._leases.took(token, count)
+        try:
+            settlements = await self._execution.execute(claims, pace)
+        except BaseException:
+            self._leases.gave_back(token, count)
+            raise
+        await self._settler.submit(settlements)
         self._staged.set()
         return True
 
@@ -153,9 +182,10 @@ class Worker:
         """Run events whose worker died, one at a time, with nothing else going on in this process."""
         while not self._stopping.is_set():
             try:
-                if not self.outages.infrastructure.is_open and await self._has_suspects():
+                # A thread that overran its deadline may still take this process along: not while a suspect is judged.
+                if not self._threads.are_overrunning and await self._has_suspects():
                     async with self._gate.alone():
-                        while not self._stopping.is_set() and await self._take_suspect():
+                        while not self._stopping.is_set() and await self._take_suspect_in_turn():
                             await self._settler.flush()
             except StoreError as error:
                 self.outages.trip(str(error))
@@ -164,16 +194,16 @@ class Worker:
     async def _has_suspects(self) -> bool:
         return await self._bench.has_suspects() or await self._effects.has_suspects()
 
+    async def _take_suspect_in_turn(self) -> bool:
+        with self.outages.turn() as may_start:
+            return may_start and await self._take_suspect()
+
     async def _take_suspect(self) -> bool:
         claim = await self._bench.claim_suspect(token=self._token(), lease=self._lease)
         if claim is not None:
-            await self._settler.submit(await self._execution.execute([claim], Pace()))
-            self._staged.set()
-            return True
+            return await self._process([claim], Pace())
         effect = await self._effects.claim_suspect(token=self._token(), lease=self._lease)
-        if effect is not None:
-            await self._performance.perform([effect])
-        return effect is not None
+        return await self._perform_all([effect] if effect is not None else [])
 
     async def _perform(self) -> None:
         while not self._stopping.is_set():
@@ -188,9 +218,19 @@ class Worker:
 
     async def _take_effects(self) -> bool:
         claimed = await self._effects.claim(token=self._token(), lease=self._lease, limit=EFFECTS_AT_ONCE)
-        if claimed:
+        return await self._perform_all(claimed)
+
+    async def _perform_all(self, claimed: Sequence[ClaimedEffect]) -> bool:
+        if not claimed:
+            return False
+        token = claimed[0].token
+        self._effect_leases.took(token, 1)
+        try:
             await self._performance.perform(claimed)
-        return bool(claimed)
+        finally:
+            # Also where the settling failed: then the lease runs out, and the effect is performed again.
+            self._effect_leases.gave_back(token)
+        return True
 
     async def _listen(self) -> None:
         """Wake one hand per hint, and one a second without any: a hand that finds much wakes the next."""
@@ -199,14 +239,19 @@ class Worker:
             if self._ready.locked():
                 self._ready.release()
 
-    async def _renew(self) -> None:
+    async def _renew(self, store: Workbench | EffectStore, leases: Leases) -> None:
         while True:
             await self._clock.sleep(self._lease / 3)
-            try:
-                await self._bench.renew(worker=self._worker, lease=self._lease)
-                await self._effects.renew(worker=self._worker, lease=self._lease)
-            except StoreError as error:
-                telemetry.warn("leases_not_renewed", why=error)
+            if tokens := leases.tokens():
+                try:
+                    await store.renew(tokens=tokens, lease=self._lease)
+                except StoreError as error:
+                    telemetry.warn("leases_not_renewed", why=error)
+
+    async def _requeue_for_ever(self) -> None:
+        while True:
+            await self._requeue()
+            await self._clock.sleep(REQUEUE_EVERY)
 
     async def _requeue(self) -> None:
         """A rolling deploy must not swallow a new type: what was unhandled is taken up by whoever now handles it."""

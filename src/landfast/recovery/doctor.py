@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
@@ -15,8 +17,14 @@ from landfast.ports.inbox import Archive, Workbench
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.store import Store
 
+MIGRATE = "run landfast migrate"
+
 COUNT_AT_MOST = 10_000
 """Counting further would cost the inbox more than the exact number is worth."""
+
+
+LONG = 900.0
+"""Seconds: by then somebody may ask where an order is. Most that failed once are done long before."""
 
 
 class Level(StrEnum):
@@ -41,7 +49,7 @@ class Books(Ledger, EffectStore, Store, Protocol):
     """A ledger."""
 
 
-async def examine_inbox(inbox: Patient) -> Sequence[Check]:
+async def examine_inbox(inbox: Patient, *, now: datetime) -> Sequence[Check]:
     store = await _problems("inbox", inbox)
     if store.level is Level.FAIL:
         return [store]  # whatever is asked of it next may fail for the same reason, in worse words
@@ -49,8 +57,9 @@ async def examine_inbox(inbox: Patient) -> Sequence[Check]:
         store,
         await _states(inbox, State.DEAD, "landfast dead list, then fix the cause and landfast replay state:dead"),
         await _states(inbox, State.UNHANDLED, "register a handler for their types, or ignore them"),
+        await _waiting(inbox, now - timedelta(seconds=LONG)),
         await _suspects(inbox),
-        await _boots(inbox),
+        *await _boots(inbox, now - timedelta(seconds=LONG)),
     ]
 
 
@@ -84,7 +93,10 @@ async def _problems(name: str, store: Store) -> Check:
     found = await store.problems()
     if not found:
         return Check(name, Level.OK, "reachable, schema as it should be, durable")
-    return Check(name, Level.FAIL, "; ".join(found), "landfast migrate, or put back what was changed")
+    # Each sentence says what to do; migrating mends several at once, and is said once.
+    what = [re.sub(rf"[;:] {MIGRATE}$", "", sentence).removeprefix(f"{name}: ") for sentence in found]
+    fix = MIGRATE if any(sentence.endswith(MIGRATE) for sentence in found) else "put back what was changed"
+    return Check(name, Level.FAIL, "; ".join(what), fix)
 
 
 async def _states(inbox: Archive, state: State, fix: str) -> Check:
@@ -95,6 +107,20 @@ async def _states(inbox: Archive, state: State, fix: str) -> Check:
     return Check(f"{state} events", Level.WARN, f"{count:,}{more}", fix)
 
 
+async def _waiting(inbox: Archive, before: datetime) -> Check:
+    """Delayed again and again, by a handler's breaker say: nothing of it is dead, and nobody is told."""
+    old = Filter(state=State.DELAYED, before=before)
+    count = await inbox.count(old, at_most=COUNT_AT_MOST)
+    if not count:
+        return Check("delayed events", Level.OK, f"none for longer than {LONG / 60:.0f} minutes")
+    (one,) = await inbox.find(old, limit=1) or (None,)
+    why = "" if one is None else ", ".join(filter(None, (one.handler, one.reason, one.error, one.message)))
+    example = "" if one is None else f", such as {one.source}/{one.key}{f' ({why})' if why else ''}"
+    fix = "put right what they wait for; they go on by themselves. See landfast events list state:delayed"
+    more = " or more" if count == COUNT_AT_MOST else ""
+    return Check("delayed events", Level.WARN, f"{count:,}{more} for longer than {LONG / 60:.0f} minutes{example}", fix)
+
+
 async def _suspects(inbox: Workbench) -> Check:
     if not await inbox.has_suspects():
         return Check("suspects", Level.OK, "none")
@@ -102,12 +128,18 @@ async def _suspects(inbox: Workbench) -> Check:
     return Check("suspects", Level.WARN, "events whose worker fell silent are waiting", fix)
 
 
-async def _boots(inbox: Archive) -> Check:
+async def _boots(inbox: Archive, before: datetime) -> Sequence[Check]:
     census = await inbox.census()
+    ready = Check("ready events", Level.OK, f"none for longer than {LONG / 60:.0f} minutes")
+    if census.oldest_ready is not None and census.oldest_ready < before:
+        fix = "see that a worker runs and keeps up: landfast serve, or landfast work"
+        ready = Check(
+            "ready events", Level.WARN, f"the oldest waits since {census.oldest_ready:%Y-%m-%d %H:%M:%S}", fix
+        )
     if not census.unclean_boots:
-        return Check("intake boots", Level.OK, f"{census.running_boots} running, all others ended in order")
+        return [ready, Check("intake boots", Level.OK, f"{census.running_boots} running, all others ended in order")]
     fix = "nothing is lost by it; up to a second of counts is missing for each, see landfast proof"
-    return Check("intake boots", Level.WARN, f"{census.unclean_boots} ended without a last word", fix)
+    return [ready, Check("intake boots", Level.WARN, f"{census.unclean_boots} ended without a last word", fix)]
 
 
 async def _effects(ledger: EffectStore) -> Check:

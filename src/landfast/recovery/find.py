@@ -12,7 +12,8 @@ from landfast.ports.inbox import Archive
 
 
 async def find_event(archive: Archive, name: str) -> EventRecord | None:
-    """An id is 32 hexadecimal digits. A key that several sources know needs the source before it: `stripe/evt_1`."""
+    """An id is 32 hexadecimal digits, or as many of the first ones, 6 at least, as tell it from every other. A key that
+    several sources know needs the source before it: `stripe/evt_1`."""
     if re.fullmatch(r"[0-9a-f]{32}", name):
         record = await archive.show(EventId(bytes.fromhex(name)))
         if record is not None:
@@ -23,4 +24,15 @@ async def find_event(archive: Archive, name: str) -> EventRecord | None:
     if len(found) > 1:
         ways = " or ".join(f"{event.source}/{event.key}" for event in found)
         raise UserError(f"event {name!r}: several sources have this key; write {ways}")
-    return await archive.show(found[0].event_id) if found else None
+    # A key first: a sender's own may look like the beginning of an id.
+    event = found[0].event_id if found else await _by_prefix(archive, name)
+    return await archive.show(event) if event is not None else None
+
+
+async def _by_prefix(archive: Archive, name: str) -> EventId | None:
+    if not re.fullmatch(r"[0-9a-f]{6,32}", name):
+        return None
+    found = await archive.expand(name)
+    if len(found) > 1:
+        raise UserError(f"event {name!r}: several ids begin so; give more of its digits")
+    return found[0] if found else None

@@ -25,6 +25,15 @@ from landfast.domain.lifecycle import State
 from landfast.domain.summary import EventRecord
 
 HELP = "  s send  d send it again  f forge one  c crash the handler  k kill -9 the worker  r replay  ? help  q quit"
+EXPLAINED = """\
+  s  send a new payment, signed as Stripe signs it: its handler makes one order
+  d  deliver the last event again: a duplicate, answered 200, and no second order
+  f  forge it: another amount under the old signature, answered 401 and never stored
+  c  send one whose handler raises after it wrote the order: undone, tried again, one order
+  k  kill -9 the worker: another takes its place, and its claims
+  r  replay the last event: a new run, in which no handler with a receipt runs again
+  q  quit, and throw the folder away; Ctrl-D does the same"""
+QUIT = ("q", "\x04")
 DONE_WITHIN = 30.0
 
 
@@ -38,7 +47,7 @@ class Keys:
         self._body = theatre.sender.payment()
 
     async def run(self) -> None:
-        """Until `q`, or the end of the input."""
+        """Until `q`, Ctrl-D, or the end of the input."""
         actions: dict[str, Callable[[], Awaitable[str]]] = {
             "s": self.send,
             "d": self.send_again,
@@ -46,15 +55,18 @@ class Keys:
             "c": self.crash,
             "k": self.kill,
             "r": self.replay,
-            "?": self.help,
         }
         async with _keys() as pressed:
             self._say(HELP)
             async for key in pressed:
-                if key == "q":
+                if key in QUIT:
                     break
-                if key in actions:
+                if key == "?":
+                    self._say(EXPLAINED)
+                elif key in actions:
                     self._say(f"  {await actions[key]()}")
+                else:
+                    self._say(f"  no such key: {key!r}; ? explains them")
         self._connection.close()
 
     async def send(self) -> str:
@@ -96,9 +108,6 @@ class Keys:
         record = await self._ended()
         return f"replayed {self._event} as run {record.summary.run}: {_told(record)}: {self._orders()}"
 
-    async def help(self) -> str:
-        return HELP.strip()
-
     async def _deliver(self, request: bytes) -> str:
         """What the sender was answered."""
         began = time.perf_counter()
@@ -127,13 +136,14 @@ class Keys:
 def _told(record: EventRecord) -> str:
     """What its handlers made of it, in its latest run."""
     attempts = [attempt for line in record.history if line.run == record.summary.run for attempt in line.attempts]
-    told = ", ".join(f"{a.handler} {a.outcome}{f' after {a.error}' if a.error else ''}" for a in attempts)
+    ran = [attempt for attempt in attempts if attempt.outcome != "skipped"]
+    told = ", ".join(f"{a.handler} {a.outcome}{f' after {a.error}' if a.error else ''}" for a in ran)
     return told or "no handler ran, each has its receipt"
 
 
 @asynccontextmanager
 async def _keys() -> AsyncIterator[AsyncIterator[str]]:
-    """Single keys, without Enter. Ctrl-C still interrupts."""
+    """Single keys, without Enter; what an arrow key sends is one. Ctrl-C still interrupts."""
     loop = asyncio.get_running_loop()
     pressed: asyncio.Queue[str] = asyncio.Queue()
 
@@ -141,8 +151,13 @@ async def _keys() -> AsyncIterator[AsyncIterator[str]]:
         while key := await pressed.get():
             yield key
 
+    def read(fd: int) -> None:
+        text = os.read(fd, 64).decode("latin-1")
+        for key in [text] if text.startswith("\x1b") or not text else text:
+            pressed.put_nowait(key)
+
     with _unbuffered(sys.stdin.fileno()) as fd:
-        loop.add_reader(fd, lambda: pressed.put_nowait(os.read(fd, 1).decode("latin-1")))
+        loop.add_reader(fd, read, fd)
         try:
             yield each()
         finally:

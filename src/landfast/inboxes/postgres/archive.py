@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from landfast.domain.census import Census, SourceTally
 from landfast.domain.filter import Filter
-from landfast.domain.ids import EventId, InboxId
+from landfast.domain.ids import EventId, InboxId, ids_from
 from landfast.domain.lifecycle import State
 from landfast.domain.summary import Cursor, EventRecord, EventSummary
 from landfast.inboxes.postgres import rows
@@ -95,6 +95,10 @@ class Archiving:
         if row is None:
             return None
         return EventRecord(rows.summary(row), row["headers"], row["body"], tuple(rows.line(line) for line in lines))
+
+    async def expand(self, prefix: str) -> Sequence[EventId]:
+        async with self._connections.working() as connection:
+            return [EventId(row["event_id"]) for row in await connection.fetch(SQL["expand"], *ids_from(prefix))]
 
     async def replay(self, events: Sequence[EventId], *, forced: bool, who: str) -> int:
         # Dead before the COMMIT: nothing was replayed, and asking again starts the same run.

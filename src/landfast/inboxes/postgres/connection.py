@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypeAlias
+from urllib.parse import urlsplit
 
 import asyncpg
 
@@ -31,6 +32,7 @@ _SESSION = "SET plan_cache_mode = force_custom_plan; SET jit = off"
 # synchronous_commit would, so each statement that wants its own sets it for itself.
 
 _GONE = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+_NO_TABLES = (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError)
 _REFUSED = ("22", "23", "54")
 """Data, integrity and size: the classes of errors that are about what a row holds."""
 
@@ -101,7 +103,7 @@ async def _pool(dsn: str, size: int) -> Pool:
         if pool is not None:
             pool.terminate()
         # `from None`: the driver's own sentence may quote a piece of the address, and the password is in it.
-        raise _refusal(error) from None
+        raise _refusal(dsn, error) from None
 
 
 async def _init(connection: Connection) -> None:
@@ -124,6 +126,8 @@ async def _borrowed(pool: Pool | None) -> AsyncIterator[Connection]:
     except asyncpg.PostgresError as error:
         if error.sqlstate[:2] in _REFUSED:
             raise RowRefusedError(f"the inbox refuses a row: {_short(error)}") from error
+        if isinstance(error, _NO_TABLES):
+            raise InboxUnavailableError(f"the inbox has no such table ({error}); run landfast migrate") from error
         # Away, full, read-only, locked, or its schema broken: whatever the server says, the same call may work later.
         raise InboxUnavailableError(f"the inbox cannot be used: {_short(error)}") from error
 
@@ -132,8 +136,9 @@ def _short(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0] if str(error) else type(error).__name__
 
 
-def _refusal(error: Exception) -> ConfigError | InboxUnavailableError:
+def _refusal(dsn: str, error: Exception) -> ConfigError | InboxUnavailableError:
     """What an error at the first connect means, in one sentence without the password."""
+    where = urlsplit(dsn).netloc.rpartition("@")[2] or "the local server"
     match error:
         case asyncpg.InvalidPasswordError() | asyncpg.InvalidAuthorizationSpecificationError():
             return ConfigError(f"store: PostgreSQL says {error}; check user and password in LANDFAST_STORE")
@@ -141,8 +146,19 @@ def _refusal(error: Exception) -> ConfigError | InboxUnavailableError:
             return ConfigError(f"store: {error}; create it, or name another in LANDFAST_STORE")
         case asyncpg.InsufficientPrivilegeError():
             return ConfigError(f"store: {error}; grant the right, or name another user in LANDFAST_STORE")
+        case asyncpg.UndefinedObjectError() | asyncpg.InvalidParameterValueError():
+            return ConfigError(
+                f"store: {where} does not take an option of the address ({error}); correct LANDFAST_STORE"
+            )
         case socket.gaierror():
             return ConfigError("store: no such host; check the address in LANDFAST_STORE")
+        case ConnectionError() if "rejected SSL" in str(error):
+            return ConfigError(f"store: {where} takes no TLS; switch it on, or leave sslmode out of LANDFAST_STORE")
+        case asyncpg.ClientConfigurationError() if str(error).startswith("`sslmode`"):
+            return ConfigError(f"store: {error}; correct it in LANDFAST_STORE")
         case ValueError():
             return ConfigError("store: no address; write LANDFAST_STORE=postgresql://user:password@host/name")
-    return InboxUnavailableError(f"PostgreSQL does not answer: {_short(error)}")
+    return InboxUnavailableError(
+        f"store (LANDFAST_STORE): {where} does not answer ({type(error).__name__});"
+        " start the server, or correct the address"
+    )

@@ -55,9 +55,9 @@ class Working:
         self._searched(front, found=found)
         return found
 
-    async def renew(self, *, worker: WorkerId, lease: float) -> None:
+    async def renew(self, *, tokens: Sequence[Token], lease: float) -> None:
         async with self._connections.working() as connection:
-            await connection.execute(SQL["renew"], worker, lease)
+            await connection.execute(SQL["renew"], tokens, lease)
 
     async def abandon(self, *, worker: WorkerId) -> int:
         async with self._connections.working() as connection:

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from landfast.domain.census import Census, SourceTally
-from landfast.domain.ids import EventId, InboxId
+from landfast.domain.ids import EventId, InboxId, ids_from
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.summary import EventRecord
 from landfast.inboxes.sqlite import history, rows
@@ -43,6 +43,9 @@ class Operating:
 
     async def show(self, event: EventId) -> EventRecord | None:
         return await self._file.run(partial(self._show, event))
+
+    async def expand(self, prefix: str) -> Sequence[EventId]:
+        return await self._file.run(partial(self._expand, prefix))
 
     async def replay(self, events: Sequence[EventId], *, forced: bool, who: str) -> int:
         return await self._file.run(partial(self._replay, events, forced, who))
@@ -79,6 +82,10 @@ class Operating:
                 lines = ask(connection, "history", (rows.micros(summary.received_at), event))
                 return EventRecord(summary, headers, body, tuple(rows.line(line) for line in lines))
         return None
+
+    def _expand(self, prefix: str) -> list[EventId]:
+        with self._file.reading() as connection:
+            return [EventId(event) for (event,) in ask(connection, "expand", ids_from(prefix))]
 
     def _replay(self, events: Sequence[EventId], forced: bool, who: str) -> int:  # noqa: FBT001 - through partial
         """Crash before the COMMIT: none of them; the operator asks again. After: run + 1 is ready, and asking again

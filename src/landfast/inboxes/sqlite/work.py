@@ -36,8 +36,8 @@ class Working:
     async def has_suspects(self) -> bool:
         return await self._file.run(partial(self._has_suspects, {"now": rows.micros(self._clock.now())}))
 
-    async def renew(self, *, worker: WorkerId, lease: float) -> None:
-        await self._file.run(partial(self._renew, {**self._lease(None, lease), "worker": worker}))
+    async def renew(self, *, tokens: Sequence[Token], lease: float) -> None:
+        await self._file.run(partial(self._renew, [self._lease(token, lease) for token in tokens]))
 
     async def abandon(self, *, worker: WorkerId) -> int:
         return await self._file.run(partial(self._abandon, {"worker": worker, "now": rows.micros(self._clock.now())}))
@@ -45,7 +45,7 @@ class Working:
     async def requeue(self, *, source: str, pattern: str, limit: int) -> int:
         return await self._file.run(partial(self._requeue, source, pattern, limit))
 
-    def _lease(self, token: Token | None, lease: float) -> dict[str, Any]:
+    def _lease(self, token: Token, lease: float) -> dict[str, Any]:
         now = rows.micros(self._clock.now())
         return {"token": token, "now": now, "until": now + rows.micros_in(lease)}
 
@@ -66,9 +66,9 @@ class Working:
         with self._file.reading() as connection:
             return bool(ask(connection, "has_suspects", asked)[0][0])
 
-    def _renew(self, asked: dict[str, Any]) -> None:
+    def _renew(self, leases: Sequence[dict[str, Any]]) -> None:
         with self._file.writing(durable=False) as connection:
-            ask(connection, "renew", asked)
+            connection.executemany(SQL["renew"], leases)
 
     def _abandon(self, asked: dict[str, Any]) -> int:
         with self._file.writing(durable=False) as connection:

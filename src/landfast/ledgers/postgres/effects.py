@@ -37,8 +37,8 @@ class PostgresEffects:
         settled = {(row["key"], row["run"], row["token"]) for row in found}
         return [(each.key, each.run, each.token) in settled for each in settlements]
 
-    async def renew(self, *, worker: WorkerId, lease: float) -> None:
-        await self._fetch("effects_renew", worker, lease)
+    async def renew(self, *, tokens: Sequence[Token], lease: float) -> None:
+        await self._fetch("effects_renew", tokens, lease)
 
     async def abandon(self, *, worker: WorkerId) -> int:
         return len(await self._fetch("effects_abandon", worker))

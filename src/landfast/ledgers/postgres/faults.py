@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import asyncpg
 
 from landfast.domain.errors import (
     CommitRefusedError,
     CommitUnknownError,
+    ConfigError,
     LandfastError,
     LedgerUnavailableError,
     ReceiptBusyError,
@@ -34,6 +36,8 @@ _SCHEMA = frozenset(
     }
 )
 _LOCK_TIMEOUT = "55P03"
+_REFUSED = ("28", "3D000", "42501")  # who we are, which database, what we may do there
+_OPTION = ("42704", "22023")  # the address sets something that the server does not know, or not so
 _OUTDATED = (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError)
 """A migration changed a table under a prepared statement. asyncpg has forgotten it by now: run again at once."""
 _GONE = ("connection is closed", "connection has been released")
@@ -56,6 +60,30 @@ def diagnose(error: BaseException) -> Fault:
 
 def is_conflict(error: BaseException) -> bool:
     return _fault(error) is Fault.CONFLICT
+
+
+def unopened(dsn: str, error: Exception, named: str) -> ConfigError | LedgerUnavailableError:
+    """What an error at the first connect means. `named` is the setting that the address is from."""
+    if isinstance(error, asyncpg.ClientConfigurationError) and str(error).startswith("`sslmode`"):
+        return ConfigError(f"{named}: {error}; correct it in the address")
+    if isinstance(error, ValueError | asyncpg.InterfaceError):
+        return ConfigError(
+            f"{named} is no address of a PostgreSQL database; write it as postgresql://user:password@host:5432/database"
+        )
+    where = urlsplit(dsn).netloc.rpartition("@")[2] or "the local server"  # without user and password
+    state = getattr(error, "sqlstate", None) or ""
+    if state.startswith(_REFUSED):
+        return ConfigError(
+            f"{named}: {where} refuses us ({type(error).__name__}); "
+            "correct the user, the password or the database's name"
+        )
+    if state in _OPTION:
+        return ConfigError(f"{named}: the address has an option that {where} does not take ({error}); correct it")
+    if "rejected SSL" in str(error):
+        return ConfigError(f"{named}: {where} takes no TLS; switch it on there, or leave sslmode out of the address")
+    return LedgerUnavailableError(
+        f"{named}: {where} does not answer ({type(error).__name__}); start the server, or correct the address"
+    )
 
 
 def own(error: Exception) -> LandfastError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from landfast.domain.errors import CommitRefusedError, CommitUnknownError, LedgerUnavailableError
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
-from landfast.domain.outcome import Receipt
+from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import isolation as levels
 from landfast.ledgers import limits
 from landfast.ledgers.postgres import faults, rows, store
@@ -29,8 +29,18 @@ DESK_SIZE = 2
 class PostgresLedger(PostgresEffects):
     """A Ledger, an EffectStore and a Store."""
 
-    def __init__(self, dsn: str, *, clock: Clock, chance: Chance, pool: int = 4) -> None:  # noqa: ARG002 - the server has the clock
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        clock: Clock,  # noqa: ARG002 - the server has the clock
+        chance: Chance,
+        pool: int = 4,
+        named: str = "ledger (LANDFAST_LEDGER)",
+    ) -> None:
+        """`named` is the setting to correct when the address is wrong."""
         self._dsn = dsn
+        self._named = named
         self._chance = chance
         self._size = pool
         self._handlers: Pool[Record]
@@ -38,10 +48,12 @@ class PostgresLedger(PostgresEffects):
     async def begin(self, *, deadline: float, isolation: str | None = None) -> PostgresTransaction:
         return await self._begin(self._handlers, deadline=deadline, isolation=levels.level(isolation))
 
-    async def bury(self, tombstones: Sequence[Receipt]) -> Sequence[Receipt]:
+    async def bury(
+        self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
+    ) -> Sequence[Receipt]:
         transaction = await self._begin(self._desk, deadline=limits.ANSWER_WAIT, isolation=levels.level(None))
         try:
-            there = await transaction.bury(tombstones)
+            there = await transaction.bury(tombstones, forced=forced)
             await transaction.commit(results=(), effects=())
         except (CommitRefusedError, CommitUnknownError) as error:
             raise LedgerUnavailableError("ledger: the tombstones may not be there; bury them again") from error
@@ -61,7 +73,7 @@ class PostgresLedger(PostgresEffects):
         return faults.diagnose(error)
 
     async def open(self) -> None:
-        self._handlers, self._desk = await store.connect(self._dsn, self._size, DESK_SIZE)
+        self._handlers, self._desk = await store.connect(self._dsn, self._size, DESK_SIZE, named=self._named)
 
     async def close(self) -> None:
         for pool in (self._handlers, self._desk):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import asyncpg
 
 from landfast import sqlfiles
-from landfast.domain.errors import ConfigError, LedgerUnavailableError
+from landfast.domain.errors import ConfigError
 from landfast.ledgers import limits, schema
 from landfast.ledgers.postgres import faults, rows
 
@@ -26,14 +25,12 @@ STATEMENTS = 100
 """Prepared statements that a connection keeps: ours are a dozen, handlers have their own. Without them each statement
 takes a second round trip, and three times as long."""
 
-_REFUSED = ("28", "3D000", "42501")  # who we are, which database, what we may do there
 
-
-async def connect(dsn: str, *sizes: int) -> list[Pool[Record]]:
-    """Pools of these sizes, on a server that can keep our promise."""
+async def connect(dsn: str, *sizes: int, named: str) -> list[Pool[Record]]:
+    """Pools of these sizes, on a server that can keep our promise. `named` is the setting that the address is from."""
     pools: list[Pool[Record]] = []
     try:
-        statements = await _admit(dsn)
+        statements = await _admit(dsn, named)
         for size in sizes:
             pool = asyncpg.create_pool(
                 dsn, min_size=1, max_size=size, statement_cache_size=statements, timeout=limits.CONNECT_WAIT
@@ -43,16 +40,16 @@ async def connect(dsn: str, *sizes: int) -> list[Pool[Record]]:
     except (ValueError, *faults.ANY) as error:
         for pool in pools:
             pool.terminate()
-        raise _unopened(dsn, error) from error
+        raise faults.unopened(dsn, error, named) from error
     return pools
 
 
-async def _admit(dsn: str) -> int:
+async def _admit(dsn: str, named: str) -> int:
     """Refuse a server that does not keep what it commits; otherwise, how many prepared statements it may keep."""
     connection = await asyncpg.connect(dsn, statement_cache_size=0, timeout=limits.CONNECT_WAIT)
     try:
         if connection.get_server_version().major < OLDEST_VERSION:
-            raise ConfigError(f"ledger (LANDFAST_LEDGER): use PostgreSQL {OLDEST_VERSION} or newer; this one is older")
+            raise ConfigError(f"{named}: use PostgreSQL {OLDEST_VERSION} or newer; this one is older")
         for problem in await _durability(connection):
             raise ConfigError(problem)
         return 0 if await is_pooled(connection) else STATEMENTS
@@ -65,21 +62,6 @@ async def is_pooled(connection: Connection[Record]) -> bool:
     transaction may be on another server connection, where nothing that we prepared exists."""
     pid = await connection.fetchval("SELECT pg_backend_pid()", timeout=limits.ANSWER_WAIT)
     return bool(pid != connection.get_server_pid())
-
-
-def _unopened(dsn: str, error: Exception) -> ConfigError | LedgerUnavailableError:
-    if isinstance(error, ValueError | asyncpg.InterfaceError):
-        return ConfigError(
-            "ledger (LANDFAST_LEDGER) is no address of a PostgreSQL database; "
-            "write it as postgresql://user:password@host:5432/database"
-        )
-    where = urlsplit(dsn).netloc.rpartition("@")[2] or "the local server"  # without user and password
-    if (getattr(error, "sqlstate", None) or "").startswith(_REFUSED):
-        return ConfigError(
-            f"ledger (LANDFAST_LEDGER): {where} refuses us ({type(error).__name__}); "
-            "correct the user, the password or the database's name"
-        )
-    return LedgerUnavailableError(f"ledger (LANDFAST_LEDGER): {where} does not answer ({type(error).__name__})")
 
 
 async def migrate(connection: PoolConnectionProxy[Record], name: str) -> Sequence[str]:

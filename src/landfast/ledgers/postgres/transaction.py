@@ -53,9 +53,11 @@ class PostgresTransaction:
             await self._send(settings.RELAX)
         return answer
 
-    async def bury(self, tombstones: Sequence[Receipt]) -> Sequence[Receipt]:
+    async def bury(
+        self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
+    ) -> Sequence[Receipt]:
         with _own_statement():
-            return await receiving.bury(self, tombstones)
+            return await receiving.bury(self, tombstones, forced)
 
     async def insert(self, receipts: Sequence[Receipt]) -> Collection[ReceiptKey]:
         columns = rows.receipt_columns(receipts)
@@ -74,6 +76,8 @@ class PostgresTransaction:
             await self._send(*settings.RESET, *settings.local(silence=self._silence))
 
     async def withdraw(self, keys: Sequence[ReceiptKey]) -> None:
+        # Outside of our transaction this would delete what somebody else has committed meanwhile.
+        await self.check()
         columns = rows.key_columns([key for key in keys if key in self._ours])
         with _own_statement():
             await self._connection.execute(rows.SQL["withdraw"], *columns, timeout=limits.ANSWER_WAIT)

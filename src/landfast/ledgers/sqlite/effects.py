@@ -59,9 +59,10 @@ class SqliteEffects:
             ]
         )
 
-    async def renew(self, *, worker: WorkerId, lease: float) -> None:
+    async def renew(self, *, tokens: Sequence[Token], lease: float) -> None:
         now = self._now()
-        await self._change("effects_renew", {"worker": worker, "now": now, "until": now + _micros(lease)})
+        leases = [{"token": token, "now": now, "until": now + _micros(lease)} for token in tokens]
+        await self._write(lambda connection: connection.executemany(rows.SQL["effects_renew"], leases))
 
     async def abandon(self, *, worker: WorkerId) -> int:
         return await self._change("effects_abandon", {"worker": worker, "now": self._now()})

@@ -22,11 +22,14 @@ class SqliteHandle:
         self._ended = False
         self._savepoints = 0
         self._fatal: sqlite3.Error | None = None
+        self.lent = False
+        """The handler has seen the connection itself."""
 
     @property
     def connection(self) -> sqlite3.Connection:
         if self._ended:
             raise control.ended()
+        self.lent = True
         return self._thread.connection
 
     async def execute(self, query: str, *args: Any) -> str:
@@ -84,6 +87,10 @@ class SqliteHandle:
             except sqlite3.Error as error:
                 if not connection.in_transaction:
                     self._fatal = error
+                if "has no name" in str(error):
+                    raise sqlite3.ProgrammingError(
+                        "a placeholder is written $1, $2, ... and not ?; write $1"
+                    ) from error
                 raise
 
         try:

@@ -16,7 +16,7 @@ from landfast.domain.errors import (
 )
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
-from landfast.domain.outcome import Receipt
+from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import isolation as levels
 from landfast.ledgers import limits, receiving
 from landfast.ledgers.sqlite import faults, rows, store
@@ -52,7 +52,9 @@ class SqliteLedger(SqliteEffects):
             raise
         return transaction
 
-    async def bury(self, tombstones: Sequence[Receipt]) -> Sequence[Receipt]:
+    async def bury(
+        self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
+    ) -> Sequence[Receipt]:
         try:
             async with asyncio.timeout(limits.RECEIPT_WAIT):
                 await self._lock.acquire()
@@ -61,7 +63,7 @@ class SqliteLedger(SqliteEffects):
         transaction = SqliteTransaction(self._writer, self._lock, self._clock)
         try:
             await transaction.begin()
-            there = await receiving.bury(transaction, tombstones)
+            there = await receiving.bury(transaction, tombstones, forced)
             await transaction.commit(results=(), effects=())
         except (CommitRefusedError, CommitUnknownError) as error:
             raise LedgerUnavailableError("ledger: the tombstones may not be there; bury them again") from error

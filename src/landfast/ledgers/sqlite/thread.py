@@ -41,6 +41,10 @@ class ConnectionThread:
         """A caller that is cancelled leaves the work to finish, or not, in its place in the queue."""
         return await self._in_thread(lambda: work(self.connection))
 
+    async def reopen(self) -> None:
+        """A new connection: whoever still holds the old one finds it closed."""
+        await self._in_thread(self._reconnect)
+
     async def close(self) -> None:
         await self._in_thread(self._disconnect)
         self._executor.shutdown()
@@ -63,6 +67,10 @@ class ConnectionThread:
             connection.close()
             raise
         self._connection = connection
+
+    def _reconnect(self) -> None:
+        self._disconnect()
+        self._connect()
 
     def _disconnect(self) -> None:
         if self._connection is not None:

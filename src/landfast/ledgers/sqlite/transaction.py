@@ -62,7 +62,13 @@ class SqliteTransaction:
 
     async def withdraw(self, keys: Sequence[ReceiptKey]) -> None:
         taken_back = [rows.key(key) for key in keys if key in self._ours]
-        await self._own(lambda connection: connection.executemany(rows.SQL["withdraw"], taken_back))
+
+        def work(connection: sqlite3.Connection) -> None:
+            # Outside of our transaction this would delete what somebody else has committed meanwhile.
+            self._examine(connection)
+            connection.executemany(rows.SQL["withdraw"], taken_back)
+
+        await self._own(work)
 
     async def check(self) -> None:
         await self._own(self._examine)
@@ -115,6 +121,9 @@ class SqliteTransaction:
             # A connection that cannot roll back has lost its transaction already.
             with contextlib.suppress(sqlite3.Error):
                 await self._thread.run(rows.roll_back)
+                if self._handle.lent:
+                    # A `def` handler past its deadline runs on, and would write into the next event's transaction.
+                    await self._thread.reopen()
         finally:
             self._give_back()
 

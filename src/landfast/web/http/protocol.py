@@ -172,9 +172,11 @@ class Connection(asyncio.Protocol):
     def _read_body(self) -> bool:
         assert self._body is not None and self._admitted is not None  # noqa: S101, PT018 - what phase BODY means
         before = self._body.size
-        rest = self._body.feed(self._buffer)
+        try:
+            rest = self._body.feed(self._buffer)
+        finally:  # a refusal in the middle gives back all that was taken until then
+            self._front.arriving += self._body.size - before
         self._buffer = rest or b""
-        self._front.arriving += self._body.size - before
         if rest is None:
             if self._front.arriving > self._front.limits.body_budget:
                 raise OverloadedError("too many bodies are arriving")
@@ -233,10 +235,11 @@ class Connection(asyncio.Protocol):
         return None if self._admitted is None else self._admitted.source.name
 
     def _go_on(self) -> None:
-        if self._is_paused and self._phase in {Phase.HEAD, Phase.BODY} and not self._is_choked:
+        self._advance()
+        # Only when what came early is used up: otherwise each answer would let in more than its request took.
+        if self._is_paused and self._phase in {Phase.HEAD, Phase.BODY, Phase.LINGERING} and not self._is_choked:
             self._is_paused = False
             self._transport.resume_reading()
-        self._advance()
 
     def _pause(self) -> None:
         if not self._is_paused:

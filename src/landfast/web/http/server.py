@@ -102,7 +102,7 @@ def _within_descriptors(limits: Limits) -> Limits:
 
 def _why_not(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"Port {port} on {host} is in use: stop the other server, or set another `port`."
+        return f"Port {port} on {host} is in use: stop the other server, or set another `port` (--port)."
     if error.errno == errno.EACCES:
         return f"Port {port} on {host} needs privileges that we do not have: set a `port` above 1023."
     return f"Cannot listen on {host} port {port} ({error.strerror}): set `host` to an address of this machine."

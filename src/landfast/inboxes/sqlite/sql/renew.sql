@@ -1,2 +1,2 @@
 UPDATE work SET leased_until = :until
-WHERE leased_until > :now AND substr(token, 1, 8) = :worker
+WHERE leased_until > :now AND token = :token

@@ -80,28 +80,30 @@ class ClaimConformance:
         await bench.advance(25)
         assert len(await claim(bench.inbox, 3, limit=100)) == 24
 
-    async def test_renewing_extends_every_lease_of_the_worker(self, bench: Bench) -> None:
+    async def test_renewing_extends_the_leases_under_these_tokens(self, bench: Bench) -> None:
         await bench.inbox.record(deliveries(2))
         await claim(bench.inbox, 1)
         await claim(bench.inbox, 2)
         for _ in range(3):
             await bench.advance(LEASE - 5)
-            await bench.inbox.renew(worker=WORKER, lease=LEASE)
+            await bench.inbox.renew(tokens=[token(1), token(2)], lease=LEASE)
         assert not await bench.inbox.has_suspects()
         await bench.advance(LEASE + 1)
         assert await bench.inbox.has_suspects()
 
-    async def test_renewing_leaves_the_leases_of_other_workers(self, bench: Bench) -> None:
-        await event_in(bench.inbox, State.CLAIMED)
+    async def test_renewing_leaves_every_other_lease_alone_also_those_of_the_same_worker(self, bench: Bench) -> None:
+        await bench.inbox.record(deliveries(1))
+        await claim(bench.inbox, 1)
         await bench.advance(LEASE - 5)
-        await bench.inbox.renew(worker=OTHER, lease=LEASE)
+        await bench.inbox.renew(tokens=[token(2), token(1, OTHER)], lease=LEASE)
+        await bench.inbox.renew(tokens=[], lease=LEASE)
         await bench.advance(6)
         assert await bench.inbox.has_suspects()
 
     async def test_a_lease_that_has_expired_is_not_renewed(self, bench: Bench) -> None:
-        await event_in(bench.inbox, State.CLAIMED)
+        held = await event_in(bench.inbox, State.CLAIMED)
         await bench.advance(LEASE + 1)
-        await bench.inbox.renew(worker=WORKER, lease=LEASE)
+        await bench.inbox.renew(tokens=[held.token], lease=LEASE)
         assert await bench.inbox.has_suspects()
 
     async def test_abandoning_expires_every_lease_of_the_dead_worker_only(self, bench: Bench) -> None:

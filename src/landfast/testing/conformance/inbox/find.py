@@ -42,6 +42,17 @@ class FindConformance:
         cursor = Cursor(page[-1].received_at, page[-1].event_id)
         assert _keys(await bench.inbox.find(Filter(), limit=9, after=cursor)) == ["evt_0001", "evt_0000"]
 
+    async def test_an_id_is_found_by_the_digits_that_it_begins_with(self, bench: Bench) -> None:
+        await bench.inbox.record(deliveries(40))
+        ids = sorted(event.event_id.hex() for event in await bench.inbox.find(Filter(), limit=40))
+        for digits in (1, 2, 3, 9, 31, 32):
+            for one in ids:
+                like = [other for other in ids if other.startswith(one[:digits])]
+                found = [event.hex() for event in await bench.inbox.expand(one[:digits])]
+                assert len(found) == min(2, len(like))
+                assert set(found) <= set(like)
+        assert list(await bench.inbox.expand("0" * 32)) == []
+
     @pytest.mark.parametrize("state", STATES)
     async def test_each_state_finds_its_own_events(self, bench: Bench, state: State) -> None:
         await _one_in_each_state(bench.inbox)

@@ -91,13 +91,13 @@ class EffectConformance:
         names = {each.staged.name for each in [await suspect(desk.ledger, 5), await suspect(desk.ledger, 6)] if each}
         assert names == {"effect_0", "effect_1"}
 
-    async def test_renewing_extends_the_leases_of_this_worker_that_have_not_expired(self, desk: Desk) -> None:
+    async def test_renewing_extends_the_leases_under_these_tokens_that_have_not_expired(self, desk: Desk) -> None:
         await stage(desk.ledger, *(effect(f"effect_{number}") for number in range(3)))
         await claim(desk.ledger, 1, limit=1)
         await desk.ledger.claim(token=ids.token(WorkerId(b"worker-2"), 1), lease=LEASE, limit=1)
         await desk.ledger.claim(token=token(2), lease=1, limit=1)
         await desk.advance(LEASE / 2)
-        await desk.ledger.renew(worker=WORKER, lease=LEASE)
+        await desk.ledger.renew(tokens=[token(1), token(2)], lease=LEASE)
         await desk.advance(LEASE / 2 + 1)
         late = [await suspect(desk.ledger, number) for number in (3, 4, 5)]
         assert {each.staged.name for each in late if each} == {"effect_1", "effect_2"}

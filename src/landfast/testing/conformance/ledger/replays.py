@@ -7,7 +7,17 @@ import asyncio
 import pytest
 
 from landfast.domain.outcome import Outcome, Receipt
-from landfast.testing.conformance.ledger.desk import Desk, key, order, orders, outcomes, process, receive, transaction
+from landfast.testing.conformance.ledger.desk import (
+    Desk,
+    key,
+    order,
+    orders,
+    outcomes,
+    process,
+    receive,
+    tombstone,
+    transaction,
+)
 from landfast.testing.conformance.ledger.desk import bury as dig
 from landfast.testing.conformance.ledger.receipts import A_MOMENT
 
@@ -37,6 +47,20 @@ class ReplayConformance:
         await dig(desk.ledger, key())
         assert await process(desk.ledger, key(run=2), "pay_1") is None
         assert await outcomes(desk.ledger, key()) == {1: Outcome.DEAD, 2: Outcome.DONE}
+
+    async def test_what_an_earlier_run_did_is_not_buried_by_a_later_one(self, desk: Desk) -> None:
+        await process(desk.ledger, key(), "pay_1")
+        assert await desk.ledger.bury([tombstone(key(run=2))]) == [Receipt(key(), Outcome.DONE)]
+        assert await outcomes(desk.ledger, key()) == {1: Outcome.DONE}
+        forced = await desk.ledger.bury([tombstone(key(run=2))], forced=frozenset({key(run=2)}))
+        assert forced == [tombstone(key(run=2))]
+
+    async def test_to_bury_a_later_run_closes_the_earlier_ones(self, desk: Desk) -> None:
+        await dig(desk.ledger, key(run=3))
+        late = await process(desk.ledger, key(), "pay_1")
+        assert late is not None
+        assert late.outcome is Outcome.DEAD
+        assert await orders(desk) == []
 
     async def test_the_latest_run_that_was_done_is_answered(self, desk: Desk) -> None:
         await dig(desk.ledger, key())

@@ -1,0 +1,3 @@
+"""Isolation levels, by their SQL names."""
+
+LEVELS = ("read committed", "repeatable read", "serializable")

@@ -1,0 +1,28 @@
+"""Which leases this worker knows that it holds: those, and no others, are renewed.
+
+A claim that was committed and whose answer got lost, or a settlement that never arrived, must run out: somebody else,
+or we ourselves, will claim it again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from landfast.domain.ids import Token
+
+
+class Leases:
+    def __init__(self) -> None:
+        self._held: Counter[Token] = Counter()
+
+    def took(self, token: Token, count: int) -> None:
+        self._held[token] += count
+
+    def gave_back(self, token: Token, count: int = 1) -> None:
+        self._held[token] -= count
+        if self._held[token] <= 0:
+            del self._held[token]
+
+    def tokens(self) -> Sequence[Token]:
+        return list(self._held)
