@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 TESTS  ?= tests
 
-.PHONY: demo test check requirements docs format lock clean help
+.PHONY: demo test check requirements mutants fuzz docs format lock clean help powerloss
 
 help:            ## what can be made
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -14,7 +14,10 @@ demo: $(VENV)/runtime  ## the storm: 11,247 deliveries of one event, the worker 
 
 test: $(VENV)/dev  ## every test, against real servers that it starts itself
 	@$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report= $(TESTS)
-	@$(BIN)/python -m tests.coverage_floor
+	@$(if $(filter-out tests tests/,$(TESTS)),echo "a part of the tests: no look at the coverage floor",$(BIN)/python -m tests.coverage_floor)
+
+powerloss: $(VENV)/dev  ## crash images of both databases under load, recovered and checked; needs root and loop mounts
+	@$(BIN)/python -m tests.powerloss $(if $(SEED),--seed $(SEED))
 
 check: $(VENV)/dev  ## style, types, layers: fast, no servers
 	@$(BIN)/ruff check --quiet .
@@ -25,6 +28,12 @@ check: $(VENV)/dev  ## style, types, layers: fast, no servers
 
 requirements: $(VENV)/dev  ## the rows of REQUIREMENTS.md with the tests that show them
 	@$(BIN)/python -m tests.requirements
+
+mutants: $(VENV)/dev  ## deliberate faults, and the tests that notice each
+	@$(BIN)/python -m tests.mutants
+
+fuzz: $(VENV)/dev  ## random requests and bodies for FUZZ_SECONDS (60)
+	@$(BIN)/python -m tests.fuzz
 
 docs: $(VENV)/dev  ## draw the pages of docs/reference from the code
 	@$(BIN)/python docs/generate.py

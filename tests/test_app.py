@@ -83,6 +83,21 @@ def test_an_effect_must_take_itself(inbox: Inbox) -> None:
         inbox.effect(nothing)
 
 
+def order_first(order_id: int, effect: Any) -> None: ...
+def annotated(it: Effect, order_id: int) -> None: ...
+def positional(it: Any, /, order_id: int) -> None: ...
+def any_of_them(*args: Any, **more: Any) -> None: ...
+
+
+def test_the_first_parameter_of_an_effect_is_the_effect(inbox: Inbox) -> None:
+    with pytest.raises(
+        ConfigError, match=r"effect order_first: its first parameter .* is called 'order_id'; put effect"
+    ):
+        inbox.effect(order_first)
+    for function in (annotated, positional, any_of_them):
+        assert inbox.effect(function) is function
+
+
 def test_a_function_without_a_name_needs_one(inbox: Inbox) -> None:
     with pytest.raises(ConfigError, match="needs name="):
         inbox.on("stripe", "*")(lambda event, tx: None)
@@ -287,9 +302,21 @@ async def test_with_a_lifespan_it_opens_and_closes_with_its_host(inbox: Inbox) -
         assert census.states[State.READY] == 1  # workers="apart": nobody took it up here
 
 
-async def test_a_host_is_told_why_the_inbox_cannot_open(inbox: Inbox) -> None:
+def test_a_host_that_is_imported_hears_of_a_missing_secret_at_once(inbox: Inbox) -> None:
     inbox.source("shop", provider="stripe", secrets=["env:NOT_SET_ANYWHERE"])
+    with pytest.raises(ConfigError, match="NOT_SET_ANYWHERE is not set"):
+        inbox.asgi()
+    with pytest.raises(ConfigError, match="there is no source"):
+        Inbox(store="other.db").asgi()
+
+
+async def test_a_host_is_told_why_the_inbox_cannot_open(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("SET_FOR_A_WHILE", SECRET)
+    inbox.source("shop", provider="stripe", secrets=["env:SET_FOR_A_WHILE"])
     app = inbox.asgi()
+    monkeypatch.delenv("SET_FOR_A_WHILE")
     said: asyncio.Queue[Any] = asyncio.Queue()
 
     async def receive() -> dict[str, Any]:
@@ -298,9 +325,12 @@ async def test_a_host_is_told_why_the_inbox_cannot_open(inbox: Inbox) -> None:
     await app({"type": "lifespan"}, receive, said.put)
     answer = await said.get()
     assert answer["type"] == "lifespan.startup.failed"
-    assert "NOT_SET_ANYWHERE is not set" in answer["message"]
-    with pytest.raises(ConfigError):
-        await _post(app)
+    assert "SET_FOR_A_WHILE is not set" in answer["message"]
+    refused = await _post(app)
+    assert (refused.status_code, refused.json()) == (503, {"error": "try again later"})
+    (line,) = caplog.records
+    assert "SET_FOR_A_WHILE is not set" in line.getMessage()
+    assert line.exc_info is None
 
 
 async def test_while_the_store_is_away_a_mounted_inbox_answers_503_and_then_opens(

@@ -102,7 +102,11 @@ SOURCE = '[sources.stripe]\nprovider = "stripe"\n'
 MISTAKES = {
     "prot = 1": "landfast.toml: there is no key 'prot'; did you mean 'port'?",
     "zzz = 1": "landfast.toml: there is no key 'zzz'; the keys are store, ledger, app,",
-    'port = "80"': "landfast.toml: port must be a whole number, not str",
+    'port = "80"': "landfast.toml: port must be a whole number, not str, such as port = 8420",
+    '[source.stripe]\nprovider = "stripe"': "landfast.toml: there is no key 'source'; did you mean 'sources'?",
+    '[sources.stripe]\nprovder = "stripe"': "landfast.toml: sources.stripe: there is no key 'provder'; did you mean 'provider'?",
+    '[sources.own]\nprovider = "generic"\nsecret = "x"': "landfast.toml: sources.own: there is no key 'secret'; did you mean 'secrets'?",
+    '[sources.a]\nprovider = "stripe"\nsecrets = "x"': 'landfast.toml: sources.a: secrets must be a list, not str, such as secrets = ["env:NAME"]',
     "port = true": "landfast.toml: port must be a whole number, not bool",
     "port = 65536": "landfast.toml: port is 65536; it must be from 0 to 65535",
     "lease = 0": "landfast.toml: lease is 0.0; it must be from 1 to 3600",
@@ -142,7 +146,7 @@ def test_a_mistake_is_one_sentence_that_names_the_key_and_the_fix(text: str, tmp
 @pytest.mark.parametrize(
     ("environ", "sentence"),
     [
-        ({"LANDFAST_PORT": "x"}, "LANDFAST_PORT: 'x' is not a number; set it to one, or unset it"),
+        ({"LANDFAST_PORT": "x"}, "LANDFAST_PORT: 'x' is not a number; set it to one, such as 8420, or unset it"),
         ({"LANDFAST_PORT": "-1"}, "LANDFAST_PORT is -1; it must be from 0 to 65535"),
         ({"LANDFAST_STORE": ""}, "LANDFAST_STORE is empty; give it a value, or leave it out"),
         ({"LANDFAST_CONFIG": "no.toml"}, "configuration: there is no file 'no.toml'; correct the path, or run"),

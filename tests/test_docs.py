@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import re
 import runpy
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from landfast.cli import COMMANDS, main
+from landfast.domain.lifecycle import State
+from tests.shops import Shop, until
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -27,6 +33,17 @@ def test_the_python_blocks_of_a_page_run_one_after_the_other(
         exec(compile(block, f"{name(page)}, block {number}", "exec"), names)
 
 
+async def test_the_example_of_the_readme_works_as_it_is_written(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, str(tmp_path / "landfast.db"), str(tmp_path / "shop.db"))
+    example = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
+    (tmp_path / "shop.py").write_text(example)
+    async with shop.serving() as serve:
+        assert await shop.send(serve, "evt_1") == 200
+        await until(lambda: shop.count(State.DONE), 1)
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
+        assert db.execute("SELECT payment_id, amount FROM orders").fetchall() == [("pi_1", 8999)]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_links_of_a_page_lead_to_files_that_exist(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
@@ -39,6 +56,20 @@ def test_the_generated_pages_are_up_to_date() -> None:
     generate = runpy.run_path(str(ROOT / "docs/generate.py"))
     for page, text in generate["pages"]().items():
         assert (ROOT / "docs/reference" / page).read_text() == text, f"docs/reference/{page}: run make docs"
+
+
+def test_the_page_of_commands_shows_exactly_what_help_prints(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    page = (ROOT / "docs/reference/commands.md").read_text()
+    shown = re.findall(r"^## ([^\n]+)\n\n```\n(.*?)```", page, re.MULTILINE | re.DOTALL)
+    assert len(shown) > len(COMMANDS)
+    for command, text in shown:
+        capsys.readouterr()
+        assert main([*command.split()[1:], "--help"]) == 0
+        printed = capsys.readouterr().out
+        assert [line.rstrip() for line in printed.splitlines()] == text.splitlines(), command
 
 
 def test_the_paths_that_the_architecture_names_exist() -> None:

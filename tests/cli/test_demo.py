@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -19,6 +20,7 @@ import pytest
 
 from landfast.cli.storm.naive import SCHEMA, handle_webhook
 from landfast.cli.storm.sender import Sender
+from landfast.processes.lifeline import GRACE
 
 COMMAND = (sys.executable, "-m", "landfast", "demo", "--deliveries", "500")
 IN_TERMINAL = (
@@ -27,6 +29,12 @@ IN_TERMINAL = (
     "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])",
 )
 """Makes standard input the controlling terminal, so that Ctrl-C in it is a signal."""
+BROKEN = """
+import sys
+from landfast.cli import demo, main
+demo.APP = "no_such_shop:inbox"
+sys.exit(main(["demo"]))
+"""
 WITHIN = 90.0
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
@@ -60,11 +68,13 @@ def test_with_a_terminal_each_key_shows_what_happened(tmp_path: Path) -> None:
             "c": "create_order retry after RuntimeError, create_order done: 3 orders",
             "k": "killed worker [0-9]+; worker [0-9]+ is ready .* 3 orders",
             "r": "replayed evt_demo_2 as run 2: no handler ran, each has its receipt: 3 orders",
-            "?": "d send it again",
+            "?": "r  replay the last event: .*\n  q  quit",
+            "x": "no such key: 'x'; \\? explains them",
+            "\x1b[A": r"no such key: '\\x1b\[A'",
         }.items():
             demo.press(key)
             demo.expect(words)
-        demo.press("q")
+        demo.press("\x04")
         assert demo.wait() == 0
     assert list(tmp_path.iterdir()) == []
 
@@ -72,10 +82,50 @@ def test_with_a_terminal_each_key_shows_what_happened(tmp_path: Path) -> None:
 def test_ctrl_c_leaves_no_process_and_no_folder_behind_and_exits_130(tmp_path: Path) -> None:
     with _terminal(tmp_path) as demo:
         demo.expect("the storm")
+        began = time.monotonic()
         demo.press("\x03")
+        demo.expect("stopping ...")
         assert demo.wait() == 130
+        assert time.monotonic() - began < GRACE, "nobody waits for a handler whose order is thrown away"
         assert _processes_in(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sigterm_stops_a_demo_in_the_background_where_sigint_is_ignored(tmp_path: Path) -> None:
+    code = "import os, signal, sys; signal.signal(2, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    with subprocess.Popen(
+        (sys.executable, "-c", code, *COMMAND), env=_env(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as demo:
+        assert demo.stdout is not None
+        while b"the storm" not in (line := demo.stdout.readline()):
+            assert line, demo.communicate()
+        demo.terminate()
+        _, err = demo.communicate(timeout=WITHIN)
+    assert (demo.returncode, err) == (143, b"")
+    assert _processes_in(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_last_words_of_a_shop_that_failed_are_printed_line_by_line(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        (sys.executable, "-c", BROKEN), env=_env(tmp_path), capture_output=True, text=True, timeout=WITHIN, check=False
+    )
+    first, *last = ended.stderr.splitlines()
+    assert (ended.returncode, first) == (
+        2,
+        "landfast: the demo could not go on: landfast serve has ended; its last words:",
+    )
+    assert "there is no module 'no_such_shop'" in last[-1]
+
+
+def test_in_json_it_prints_only_what_it_came_to(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        (*COMMAND, "--json"), env=_env(tmp_path), capture_output=True, text=True, timeout=WITHIN, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    shown = json.loads(ended.stdout)
+    assert (shown["deliveries"], shown["naive_orders"], shown["orders"], len(shown["killed"])) == (500, 500, 1, 3)
+    assert shown["proof"]["holds"]
 
 
 def test_the_demo_killed_outright_leaves_no_process_behind(tmp_path: Path) -> None:

@@ -56,10 +56,10 @@ def door() -> Iterator[Door]:
         serving.join()
 
 
-def test_init_writes_two_files_and_never_over_one(landfast: Run, folder: Path) -> None:
+def test_init_writes_its_files_and_never_over_one(landfast: Run, folder: Path) -> None:
     ended = landfast("init")
     assert ended.out.splitlines() == [
-        "wrote handlers.py and landfast.toml",
+        "wrote handlers.py, landfast.toml and .gitignore",
         "next:  landfast serve",
         "then:  landfast send stripe payment_intent.succeeded",
     ]
@@ -72,10 +72,28 @@ def test_init_writes_two_files_and_never_over_one(landfast: Run, folder: Path) -
     assert (folder / "landfast.toml").read_text() == before
 
 
+def test_what_holds_secrets_or_bodies_is_for_its_owner_alone(landfast: Run, folder: Path) -> None:
+    landfast("init")
+    landfast("migrate")
+    private = {name: (folder / name).stat().st_mode & 0o777 for name in ("landfast.toml", "landfast.db")}
+    private["ledger"] = (folder / "landfast-ledger.db").stat().st_mode & 0o777
+    assert set(private.values()) == {0o600}, private
+    assert "landfast.toml" in (folder / ".gitignore").read_text().splitlines()
+
+
+def test_a_database_and_a_gitignore_that_were_there_are_left_as_they_are(landfast: Run, folder: Path) -> None:
+    (folder / "landfast-ledger.db").touch(0o644)
+    (folder / ".gitignore").write_text("mine")
+    assert landfast("init", "--json").json == {"wrote": ["handlers.py", "landfast.toml"]}
+    assert landfast("migrate").code == 0
+    assert (folder / "landfast-ledger.db").stat().st_mode & 0o777 == 0o644
+    assert (folder / ".gitignore").read_text() == "mine"
+
+
 def test_init_draws_a_new_secret_each_time(landfast: Run, folder: Path) -> None:
     secrets = set()
     for _ in range(2):
-        assert landfast("init", "--json").json == {"wrote": ["handlers.py", "landfast.toml"]}
+        assert landfast("init", "--json").json["wrote"][:2] == ["handlers.py", "landfast.toml"]
         secrets.add((folder / "landfast.toml").read_text())
         (folder / "handlers.py").unlink()
         (folder / "landfast.toml").unlink()
@@ -112,6 +130,23 @@ def test_send_is_signed_so_that_the_intake_takes_it(landfast: Run, door: Door) -
 
     assert asyncio.run(take_in()) == [b'{"status":"stored","', b'{"status":"duplicate', b'{"status":"duplicate']
     assert b'"amount":8999' in door.requests[0][1]
+
+
+def test_the_url_is_a_base_or_the_address_of_the_source(landfast: Run, door: Door) -> None:
+    landfast("init")
+    for url in ("", "/", "/in/stripe", "/hooks", "/hooks/in/stripe/"):
+        assert landfast("send", "stripe", PAID, "--url", door.url + url).code == 0
+    paths = [head.path for head, _ in door.requests]
+    assert paths == ["/in/stripe"] * 3 + ["/hooks/in/stripe"] * 2
+
+
+def test_a_source_that_may_be_in_the_code_is_not_looked_for_in_vain(landfast: Run, folder: Path) -> None:
+    hint = "no app was given: add --app module:inbox, or app = ... in landfast.toml"
+    assert hint in landfast("send", "stripe", PAID).err
+    assert hint in landfast("doctor").out
+    (folder / "shop.py").write_text("from landfast import Inbox\ninbox = Inbox()\n")
+    assert "no app" not in landfast("send", "stripe", PAID, "--app", "shop.py").err
+    assert "no app" not in landfast("doctor", "--app", "shop.py").out
 
 
 def test_every_send_is_another_event_unless_it_has_an_id(landfast: Run, door: Door) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -46,8 +47,30 @@ def test_a_listing_goes_on_from_its_cursor(landfast: Run, crowd: None) -> None:
     assert f"--after {first['next']}" in landfast("events", "list", "state:dead", "--limit", "2").err
 
 
-def test_no_match_says_so(landfast: Run, crowd: None) -> None:
-    assert landfast("events", "list", "source:none").out == "no event matches\n"
+def test_no_match_says_so_and_that_the_source_is_not_known(landfast: Run, crowd: None) -> None:
+    ended = landfast("events", "list", "source:shpo")
+    assert ended.out == "no event matches\n"
+    assert ended.err == "landfast: note: no source is called 'shpo' now; did you mean 'shop'?\n"
+
+
+def test_in_a_terminal_ids_and_times_stay_on_one_line(folder: Path, crowd: None) -> None:
+    environment = {"FORCE_COLOR": "1", "PATH": "", "TERM": "xterm", "COLUMNS": "80"}
+    command = [sys.executable, "-m", "landfast", "events", "list"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=folder)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", ended.stdout)
+    ids = re.findall(r"^([0-9a-f]{12})… ", text, re.MULTILINE)
+    assert len(ids) == 5
+    assert len(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", text)) == 5
+    assert "+00:00" not in text
+
+
+def test_the_beginning_of_an_id_names_an_event(landfast: Run, crowd: None) -> None:
+    event = landfast("events", "list", "key:dead_0000", "--json").json["events"][0]["id"]
+    for digits in (6, 12, 31):
+        assert landfast("events", "show", event[:digits], "--json").json["key"] == "dead_0000"
+        assert landfast("dead", "show", event[:digits], "--json").json["key"] == "dead_0000"
+    assert landfast("events", "show", event[:5]).code == 1
+    assert landfast("replay", event[:6]).out == "replayed\n"
 
 
 def test_an_event_is_shown_with_its_history_and_receipts(landfast: Run, crowd: None) -> None:
@@ -69,6 +92,7 @@ def test_an_event_is_shown_without_its_ledger_too(landfast: Run, crowd: None, fo
     assert ended.code == 0
     assert "ledger   not shown: there is no database" in ended.out
     assert "create_order attempt 1: bury" in ended.out
+    assert "\n      Traceback ...\n" in ended.out
 
 
 def test_no_such_event_is_exit_1(landfast: Run, crowd: None) -> None:
@@ -85,6 +109,7 @@ def test_a_dead_letter_is_shown_with_all_that_is_known(landfast: Run, crowd: Non
     assert [event["key"] for event in listed] == ["dead_0002", "dead_0001", "dead_0000"]
     shown = landfast("dead", "show", "dead_0000", "--json").json
     assert shown["replay_policy"] == "manual"
+    assert isinstance(shown["headers"], list)
     wanted = {
         "key",
         "source",
@@ -133,6 +158,13 @@ def test_one_event_is_replayed_by_its_key(landfast: Run, crowd: None) -> None:
 def test_done_events_are_replayed_when_forced(landfast: Run, crowd: None) -> None:
     assert landfast("replay", "state:done", "--force", "--yes", "--json").json == {"replayed": 2}
     assert {event["run"] for event in landfast("events", "list", "key:done_0000", "--json").json["events"]} == {2}
+
+
+def test_a_replay_of_what_is_done_says_that_nothing_runs_again(landfast: Run, crowd: None) -> None:
+    assert landfast("replay", "done_0000").out.startswith("replayed; no handler that is done runs again: that takes")
+    assert landfast("replay", "state:done", "--yes").out.startswith("1 replayed; no handler that is done runs again")
+    fill(finish_all)
+    assert landfast("replay", "done_0000", "--force").out == "replayed\n"
 
 
 def test_in_a_terminal_it_asks_first(landfast: Run, crowd: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,6 +238,7 @@ def test_the_doctor_is_content_or_exit_1(landfast: Run, crowd: None, folder: Pat
     ended = landfast("doctor")
     assert ended.code == 0
     assert "warn  dead events: 3\n      fix: " in ended.out
+    assert "warn  source shop: stripe, 1 secret; one is shorter than 16 characters" in ended.out
     (folder / "landfast.toml").write_text(SOURCE.replace("whsec_x", "env:NOT_SET_ANYWHERE"))
     (folder / "landfast-ledger.db").unlink()
     checks = {check["name"]: check for check in landfast("doctor", "--json").json["checks"]}
@@ -265,8 +298,8 @@ def test_the_same_commands_work_on_postgresql(
     monkeypatch.setenv("LANDFAST_STORE", database)
     early = landfast("events", "list")
     assert (early.code, early.err.count("\n")) == (2, 1)
-    assert early.err.endswith("; landfast doctor says more\n")
-    assert "run landfast migrate" in landfast("doctor").out
+    assert early.err.endswith("; run landfast migrate; landfast doctor says more\n")
+    assert landfast("doctor").out.count("run landfast migrate") == 1
     fill(three_dead_two_done)
     assert landfast("proof").code == 0
     assert landfast("doctor").code == 0

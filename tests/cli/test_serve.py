@@ -42,12 +42,45 @@ async def test_the_banner_names_the_inbox_the_store_and_the_handlers(shop: Shop)
         assert process.stdout is not None
         lines = [(await process.stdout.readline()).decode() for _ in range(5)]
         process.send_signal(signal.SIGINT)
-        assert await process.wait() == 0
+        _, err = await process.communicate()
+        assert process.returncode == 0
+    assert b"stopping: waiting for 2 processes; Ctrl-C again to kill\n" in err
     banner = "".join(lines)
     assert f"landfast {__version__}   ready in " in banner
     assert "http://127.0.0.1:" in banner and "/in/stripe" in banner
     assert "landfast.db, every ack fsynced" in banner
     assert "create_order (stripe payment_intent.succeeded)" in banner
+
+
+async def test_what_a_handler_prints_is_seen_at_once(shop: Shop) -> None:
+    shop.write(ORDER, '    print("printed by", event.key)\n')
+    async with asyncio.timeout(60), shop.running("serve", "shop.py", "--port", "0") as process:
+        assert process.stdout is not None
+        while b"/in/stripe" not in (line := (await process.stdout.readline())):
+            assert line
+        connection = Connection(int(line.partition(b"127.0.0.1:")[2].partition(b"/")[0]))
+        await connection.send(shop.sender.delivery(shop.sender.payment("evt_1")))
+        connection.close()
+        while b"printed by evt_1" not in (line := await process.stdout.readline()):
+            assert line
+
+
+async def test_what_is_printed_does_not_stand_between_json_lines(shop: Shop) -> None:
+    shop.write('print("printed by the import")\n', ORDER, '    print("printed by", event.key)\n')
+    async with shop.serving() as serve:
+        await shop.send(serve, "evt_1")
+        await until(lambda: shop.count(State.DONE), 1)
+        assert await serve.stop() == 0
+    log = (shop.folder / "serve.log").read_text()
+    assert "printed by evt_1" in log
+    assert log.count("printed by the import") == 3
+
+
+async def test_a_port_that_is_taken_says_how_to_choose_another(shop: Shop) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, _, err = await shop.run("serve", "shop.py", "--port", str(taken.getsockname()[1]))
+    assert code == 2
+    assert "is in use: stop the other server, or set another `port` (--port)." in err
 
 
 async def test_it_goes_on_when_nobody_reads_its_output_any_more(shop: Shop) -> None:

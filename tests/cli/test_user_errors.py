@@ -62,9 +62,15 @@ def test_unknown_provider(landfast: Run) -> None:
 @pytest.mark.parametrize(
     ("store", "words"),
     [
-        ("missing/folder/in.db", ("store",)),
+        (
+            "missing/folder/in.db",
+            ("store (LANDFAST_STORE): the folder missing/folder does not exist; create it, or correct the path",),
+        ),
         ("mysql://me:hunter2@db/x", ("store: 'mysql' is no kind of database",)),
-        ("postgresql://me:hunter2@127.0.0.1:{closed}/x", ("127.0.0.1",)),
+        (
+            "postgresql://me:hunter2@127.0.0.1:{closed}/x",
+            ("store (LANDFAST_STORE): 127.0.0.1:", "start the server, or correct the address"),
+        ),
     ],
 )
 def test_wrong_address(landfast: Run, monkeypatch: pytest.MonkeyPatch, store: str, words: tuple[str, ...]) -> None:
@@ -79,6 +85,39 @@ def test_wrong_database_name(landfast: Run, database: str, monkeypatch: pytest.M
     assert is_one_sentence(landfast("migrate"), "LANDFAST_STORE")
 
 
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("sslmod=require", ("option", 'unrecognized configuration parameter "sslmod"')),
+        ("sslmode=require", ("takes no TLS", "leave sslmode out")),
+        ("sslmode=secure", ("`sslmode` parameter must be one of",)),
+    ],
+)
+def test_wrong_option_in_an_address(
+    landfast: Run, database: str, monkeypatch: pytest.MonkeyPatch, option: str, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("LANDFAST_STORE", f"{database}?{option}")
+    assert is_one_sentence(landfast("migrate"), "LANDFAST_STORE", *words)
+    write("landfast.toml", TOML.format(secret="x" * 16))
+    checks = {check["name"]: check["found"] for check in landfast("doctor", "--json").json["checks"]}
+    for word in ("ledger (it follows store)", *words):
+        assert word in checks["ledger"]
+
+
+def test_a_folder_that_is_missing_is_blamed_on_whoever_named_it(landfast: Run) -> None:
+    write("landfast.toml", 'ledger = "no/shop.db"')
+    assert is_one_sentence(landfast("migrate"), "ledger (landfast.toml): the folder no does not exist")
+
+
+def test_an_unknown_variable_is_a_warning(landfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANDFAST_STOER", "x.db")
+    ended = landfast("migrate")
+    assert ended.code == 0
+    assert (
+        ended.err == "landfast: warning: LANDFAST_STOER is set, and nothing reads it; did you mean 'LANDFAST_STORE'?\n"
+    )
+
+
 def test_a_store_that_is_no_database(landfast: Run) -> None:
     write("landfast.db", "this is a text, and no database at all" * 100)
     assert is_one_sentence(landfast("migrate"), "landfast.db")
@@ -89,6 +128,8 @@ def test_a_store_that_is_no_database(landfast: Run) -> None:
     [
         ({}, "shop:inbox", ("there is no module 'shop'",)),
         ({}, "shop.py", ("there is no file 'shop.py'",)),
+        ({}, ".", ("app '.': write module:inbox, such as handlers:inbox, or the name of a file",)),
+        ({}, "examples/shop", ("or the name of a file, such as shop.py",)),
         ({"shop.py": "x = 1\nimport nothing_of_the_kind\n"}, "shop:inbox", ("shop.py, line 2: ModuleNotFoundError",)),
         ({"shop.py": "def broken(:\n"}, "shop:inbox", ("shop.py, line 1: SyntaxError",)),
         ({"shop.py": "import rest\n", "rest.py": "\n\n1 / 0\n"}, "shop.py", ("rest.py, line 3: ZeroDivisionError",)),
@@ -144,6 +185,16 @@ def test_disk_full(folder: Path) -> None:
 @pytest.mark.parametrize("terms", [("nonsense",), ("state:happy",), ("since:yesterday",), ("source:a", "source:b")])
 def test_bad_filter(landfast: Run, terms: tuple[str, ...]) -> None:
     assert is_one_sentence(landfast("events", "list", *terms), "filter: ")
+
+
+def test_a_field_of_a_filter_that_is_misspelt(landfast: Run) -> None:
+    assert is_one_sentence(landfast("events", "list", "stat:dead"), "no field 'stat'; did you mean 'state'?")
+
+
+def test_a_command_that_is_misspelt(landfast: Run) -> None:
+    ended = landfast("evnts", "list")
+    assert (ended.code, ended.out) == (2, "")
+    assert "There is no command 'evnts'; did you mean 'events'?" in ended.err
 
 
 def test_bad_cursor(landfast: Run) -> None:

@@ -176,6 +176,7 @@ class EffectConformance:
             "handler": "create_order",
             "name": "send_mail",
             "arguments": b'{"order":1}',
+            "context": effect().context,
             "state": EffectState.DEAD,
             "attempts": 8,
             "error": "SMTPError",

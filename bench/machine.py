@@ -1,0 +1,111 @@
+"""The machine: what it is called, and who used its processors. From /proc; elsewhere the figures are not known."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+PROC = Path("/proc")
+_TICKS = os.sysconf("SC_CLK_TCK")
+_SYNCS = 25
+
+
+def describe(folder: Path) -> dict[str, str | int]:
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count() or 0,
+        "kernel": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "disk": f"{_filesystem(folder)} at {folder}",
+        "fsync": f"{_fsync_seconds(folder) * 1e6:.0f} microseconds for 8 KiB",
+        "load": f"{os.getloadavg()[0]:.1f} before we began",
+        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+    }
+
+
+def cpu_seconds(pids: Iterable[int]) -> float:
+    """What these processes have used so far, their dead children not included."""
+    total = 0
+    for pid in pids:
+        try:
+            fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        total += int(fields[11]) + int(fields[12])
+    return total / _TICKS
+
+
+def busy_seconds() -> float:
+    """What all processes of the machine have used so far, on all processors."""
+    try:
+        user, nice, system, _idle, _wait, *interrupts = map(int, (PROC / "stat").read_text().split()[1:8])
+    except OSError:
+        return 0.0
+    return (user + nice + system + sum(interrupts)) / _TICKS
+
+
+def disturbance(seconds: float = 1.0) -> float:
+    """The share of the machine that others use while we do nothing."""
+    before = busy_seconds()
+    time.sleep(seconds)
+    return (busy_seconds() - before) / seconds / (os.cpu_count() or 1)
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in (PROC / f"{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def peak_megabytes(pid: int) -> float | None:
+    """The most memory that a process ever had in use."""
+    try:
+        lines = (PROC / str(pid) / "status").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")), None)
+
+
+def on_disk(beside: Path) -> Path:
+    """A folder on a disk, because fsync must cost what it costs: the temporary one, unless that is memory."""
+    temporary = Path(tempfile.gettempdir())
+    return beside if _filesystem(temporary) in {"tmpfs", "ramfs"} else temporary
+
+
+def _cpu() -> str:
+    try:
+        lines = (PROC / "cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _filesystem(folder: Path) -> str:
+    try:
+        mounts = [line.split()[1:3] for line in (PROC / "mounts").read_text().splitlines()]
+    except OSError:
+        return "unknown file system"
+    inside = [(place, kind) for place, kind in mounts if folder.resolve().is_relative_to(place)]
+    return max(inside, key=lambda mount: len(mount[0]))[1] if inside else "unknown file system"
+
+
+def _fsync_seconds(folder: Path) -> float:
+    where = Path(tempfile.mkdtemp(dir=folder))
+    took = []
+    try:
+        with (where / "probe").open("wb", buffering=0) as file:
+            for _ in range(_SYNCS):
+                file.write(bytes(8192))
+                began = time.perf_counter()
+                os.fsync(file.fileno())
+                took.append(time.perf_counter() - began)
+    finally:
+        shutil.rmtree(where)
+    return statistics.median(took)

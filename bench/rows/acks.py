@@ -1,0 +1,87 @@
+"""Answers per second at full speed: the yardstick, our empty protocol, the seeds' handler, Landfast."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+
+from bench import load, machine, servers, stores
+from bench.rows import Row, from_runs
+from bench.stage import Measured, Stage
+from bench.stores import Store
+
+YARDSTICK = "no-op POST, granian RSGI (the yardstick)"
+NOOP = "no-op POST, our own protocol"
+SEEDS = "the seeds' handler, PostgreSQL"
+POSTGRES = "acks of new events, PostgreSQL"
+SQLITE = "acks of new events, SQLite"
+STORM = "acks of one event again and again (the storm)"
+MEMORY = "memory of intake at full load"
+
+Run = Callable[[], Awaitable[Measured]]
+
+
+async def rows(stage: Stage) -> list[Row]:
+    peaks: list[float] = []
+    on_postgres = partial(stores.on_postgres, stage.postgres)
+    kinds: dict[str, Run] = {
+        YARDSTICK: partial(_empty, stage, "yardstick"),
+        NOOP: partial(_empty, stage, "noop"),
+        SEEDS: partial(_seeds, stage),
+        POSTGRES: partial(_landfast, stage, on_postgres, peaks),
+        SQLITE: partial(_landfast, stage, partial(stores.on_sqlite, stage.folder), peaks),
+        STORM: partial(_landfast, stage, on_postgres, peaks, is_storm=True),
+    }
+    missing = [] if importlib.util.find_spec("granian") else [YARDSTICK]
+    runs: dict[str, list[Measured]] = {name: [] for name in kinds}
+    for number in range(stage.sizes.rounds):
+        for name in [name for name in kinds if name not in missing]:
+            stage.say(f"round {number + 1} of {stage.sizes.rounds}: {name}")
+            runs[name].append(await kinds[name]())
+    made = [from_runs(name, measured) for name, measured in runs.items()]
+    if missing:
+        made[0].notes.append("granian is not installed: make bench installs it")
+    return [*made, Row(MEMORY, "MB", [max(peaks)] if peaks else [])]
+
+
+async def _empty(stage: Stage, module: str) -> Measured:
+    requests = stage.requests(max(100, stage.sizes.requests // 20), "empty")
+    async with servers.running(module, env=os.environ) as server:
+        await load.apply(load.load(requests, server.port, min(1.0, stage.sizes.seconds)), "own")
+        what = load.load(requests, server.port, stage.sizes.seconds, cycles=True)
+        return await stage.measure(what, server.pids, list)
+
+
+async def _seeds(stage: Stage) -> Measured:
+    requests = stage.requests(stage.sizes.seeds_requests, "seed")
+    async with (
+        stores.on_postgres(stage.postgres) as store,
+        servers.running("seeds", env=os.environ | {"BENCH_DSN": store.inbox}) as server,
+    ):
+        return await stage.at_full_speed(requests, server.port, server.pids, store.pids)
+
+
+async def _landfast(
+    stage: Stage,
+    opened: Callable[[], AbstractAsyncContextManager[Store]],
+    peaks: list[float],
+    *,
+    is_storm: bool = False,
+) -> Measured:
+    """The real command with one intake process and no worker."""
+    requests = stage.requests(1 if is_storm else stage.sizes.requests, "new")
+    async with opened() as store, stage.serving(store, workers=0) as serve:
+        (intake,) = serve.pids("intake")
+        if is_storm:
+            await load.apply(load.load(requests, serve.port, min(1.0, stage.sizes.seconds), cycles=True), "own")
+            what = load.load(requests, serve.port, stage.sizes.seconds, cycles=True)
+            measured = await stage.measure(what, lambda: [intake], store.pids)
+        else:
+            measured = await stage.at_full_speed(requests, serve.port, lambda: [intake], store.pids)
+        peak = machine.peak_megabytes(intake)
+        if peak is not None:
+            peaks.append(peak)
+        return measured

@@ -1,0 +1,95 @@
+"""End to end: from the webhook to the committed order and the settled event."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+
+from bench import load, machine, stores
+from bench.load import CONNECTIONS
+from bench.rows import Row
+from bench.stage import Stage
+from bench.stores import Store
+from landfast.cli.storm.servers import Serve
+
+BACKLOG = "a backlog processed, {}"
+SUSTAINED = "end to end, sent and processed at once, {}"
+SETTLES_WITHIN = 300.0
+LOOK_EVERY = 0.05
+
+Opened = Callable[[], AbstractAsyncContextManager[Store]]
+
+
+async def rows(stage: Stage) -> list[Row]:
+    made = []
+    for kind, opened in {
+        "PostgreSQL": partial(stores.on_postgres, stage.postgres),
+        "SQLite": partial(stores.on_sqlite, stage.folder),
+    }.items():
+        backlog, sustained = Row(BACKLOG.format(kind), "/s"), Row(SUSTAINED.format(kind), "/s")
+        for number in range(stage.sizes.rounds):
+            for row, run in ((backlog, _backlog), (sustained, _sustained)):
+                stage.say(f"round {number + 1} of {stage.sizes.rounds}: {row.name}")
+                row.values.append(await run(stage, opened, row))
+        made += [backlog, sustained]
+    return made
+
+
+async def _backlog(stage: Stage, opened: Opened, row: Row) -> float:
+    """Take everything in first, then start a worker and see how long it needs."""
+    async with opened() as store:
+        async with stage.serving(store, workers=0) as serve:
+            sent = await _send(stage, serve)
+        async with stage.serving(store, workers=1) as serve:
+            began = time.monotonic()
+            worker = await serve.worker()
+            used = machine.cpu_seconds([worker]), machine.cpu_seconds(store.pids())
+            await _settled(store)
+            seconds = time.monotonic() - began
+            _note(row, sent, machine.cpu_seconds([worker]) - used[0], machine.cpu_seconds(store.pids()) - used[1])
+        await _check(store, sent)
+    return sent / seconds
+
+
+async def _sustained(stage: Stage, opened: Opened, row: Row) -> float:
+    """Send at full speed while the worker works; from the first request to the last settled event."""
+    async with opened() as store, stage.serving(store, workers=1) as serve:
+        worker = await serve.worker()
+        used = machine.cpu_seconds([worker]), machine.cpu_seconds(store.pids())
+        began = time.monotonic()
+        sent = await _send(stage, serve)
+        row.detail["send_seconds"] = round(time.monotonic() - began, 2)
+        await _settled(store)
+        seconds = time.monotonic() - began
+        _note(row, sent, machine.cpu_seconds([worker]) - used[0], machine.cpu_seconds(store.pids()) - used[1])
+        await _check(store, sent)
+    return sent / seconds
+
+
+def _note(row: Row, sent: int, worker: float, store: float) -> None:
+    each = {"worker": round(worker / sent * 1e6, 1), "store": round(store / sent * 1e6, 1)}
+    row.detail |= {"cpu_microseconds_each": each, "events": sent}
+
+
+async def _send(stage: Stage, serve: Serve) -> int:
+    requests = stage.requests(stage.sizes.backlog, "order")
+    # Our own client: it sends each exactly once, and so we know how many orders there must be.
+    answered = await load.apply(load.load(requests, serve.port, 120.0), "own")
+    if answered.failed or answered.ok != requests.count:
+        raise RuntimeError(f"{answered.failed} of {requests.count} deliveries over {CONNECTIONS} connections failed")
+    return answered.ok
+
+
+async def _settled(store: Store) -> None:
+    async with asyncio.timeout(SETTLES_WITHIN):
+        while not await store.is_settled():  # noqa: ASYNC110 - another process is at work
+            await asyncio.sleep(LOOK_EVERY)
+
+
+async def _check(store: Store, sent: int) -> None:
+    orders = await store.orders()
+    if orders != sent:
+        raise RuntimeError(f"{sent} events were acknowledged, and there are {orders} orders: this is worse than slow")

@@ -1,0 +1,127 @@
+"""What all rows share: how long they may take, where, with which generator, and how a run is measured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bench import deliveries, load, machine
+from bench.deliveries import SECRET, Requests
+from bench.load import Answered, Generator, Load
+from bench.stores import DiskPostgres, Store
+from landfast.cli.storm.servers import Serve
+
+ROOT = Path(__file__).parent.parent
+SATURATED = 0.9
+"""Of a processor: a generator that uses more, before a server that uses less, measures itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    seconds: float = 5.0
+    """Of one run at full speed."""
+    rounds: int = 3
+    """Runs of each kind, in turn with the others, so that a slow minute of the machine hits all of them."""
+    warm: int = 500
+    requests: int = 150_000
+    """New events for one run: enough for 30,000 a second."""
+    seeds_requests: int = 30_000
+    backlog: int = 40_000
+    """Events of one end-to-end run."""
+    paced_seconds: float = 10.0
+    idle_events: int = 200
+    finished: int = 1_000_000
+    claims: int = 60
+    repeats: int = 20_000
+
+
+QUICK = Sizes(
+    seconds=1.0,
+    rounds=1,
+    warm=20,
+    requests=6_000,
+    seeds_requests=3_000,
+    backlog=300,
+    paced_seconds=0.5,
+    idle_events=3,
+    finished=2_000,
+    claims=5,
+    repeats=500,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One run: what was answered, and who used which processor time for it."""
+
+    answered: Answered
+    server: float
+    """Seconds of processor of the server's processes; the next two likewise."""
+    store: float
+    others: float
+    """Everything else on this machine that is not part of the benchmark."""
+
+    @property
+    def is_void(self) -> bool:
+        """The generator was the bottleneck."""
+        seconds = self.answered.seconds
+        return self.answered.cpu > SATURATED * seconds and self.server < SATURATED * seconds
+
+    @property
+    def disturbance(self) -> float:
+        """The share of the machine that others used meanwhile."""
+        return self.others / self.answered.seconds / (os.cpu_count() or 1) if self.answered.seconds else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    sizes: Sizes
+    folder: Path
+    generator: Generator
+    postgres: DiskPostgres
+    say: Callable[[str], None]
+
+    def requests(self, count: int, name: str) -> Requests:
+        return deliveries.write(self.folder / "requests.bin", count, name=name)
+
+    async def measure(self, what: Load, server: Callable[[], list[int]], store: Callable[[], list[int]]) -> Measured:
+        used, kept = server(), store()
+        before = (machine.cpu_seconds(used), machine.cpu_seconds(kept), machine.busy_seconds(), _own_seconds())
+        answered = await load.apply(what, self.generator)
+        after = (machine.cpu_seconds(used), machine.cpu_seconds(kept), machine.busy_seconds(), _own_seconds())
+        by_server, by_store, busy, ours = (late - early for early, late in zip(before, after, strict=True))
+        others = max(0.0, busy - by_server - by_store - ours - answered.cpu)
+        return Measured(answered, by_server, by_store, others)
+
+    async def at_full_speed(
+        self, requests: Requests, port: int, server: Callable[[], list[int]], store: Callable[[], list[int]]
+    ) -> Measured:
+        """Warmed up first: connections are open, statements prepared, files as large as they get."""
+        warm = self.sizes.warm
+        await load.apply(load.load(replace(requests, count=warm), port, 2.0), "own")
+        return await self.measure(load.load(requests, port, self.sizes.seconds, skip=warm), server, store)
+
+    @asynccontextmanager
+    async def serving(self, store: Store, *, workers: int) -> AsyncIterator[Serve]:
+        """The real command, with its log in a file."""
+        env = os.environ | {
+            "LANDFAST_STORE": store.inbox,
+            "LANDFAST_LEDGER": store.ledger,
+            "BENCH_SECRET": SECRET,
+            "PYTHONPATH": str(ROOT),
+        }
+        app = str(ROOT / "bench" / "shop.py")
+        serve = await Serve.start(app, self.folder, env=env, options=["--workers", str(workers)])
+        try:
+            yield serve
+            await serve.stop()
+        finally:
+            await serve.kill()
+
+
+def _own_seconds() -> float:
+    spent = os.times()
+    return spent.user + spent.system

@@ -1,0 +1,119 @@
+"""Databases for the benchmark: on a disk, with fsync, set up as somebody would who cares."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+
+from bench import machine
+from tests.servers import Postgres
+
+SETTINGS = {
+    "shared_buffers": "256MB",
+    "max_wal_size": "4GB",  # a checkpoint in the middle of a short run would be measured as if it came in every one
+    "autovacuum_naptime": "5s",  # short runs still see the vacuum that long ones have
+}
+ORDERS = "CREATE TABLE orders (id {key} PRIMARY KEY, payment_id TEXT NOT NULL, amount INTEGER NOT NULL, waited BIGINT)"
+
+
+class DiskPostgres(Postgres):
+    """The tests' server, moved from memory to a disk: there its fsync is real."""
+
+    def __init__(self, parent: Path) -> None:
+        super().__init__()
+        memory, self._folder = self._folder, Path(tempfile.mkdtemp(prefix="landfast-bench-pg-", dir=parent))
+        self._data = self._folder / "data"
+        if self._bin.is_relative_to(memory):
+            shutil.move(memory / "install", self._folder / "install")
+            self._bin = self._folder / "install" / "bin"
+        shutil.rmtree(memory)
+
+    def create(self) -> None:
+        super().create()
+        for name, value in SETTINGS.items():
+            self.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+        self.restart(immediate=False)
+
+    def pids(self) -> list[int]:
+        """All of its processes."""
+        postmaster = int((self._data / "postmaster.pid").read_text().splitlines()[0])
+        return [postmaster, *machine.children(postmaster)]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An empty inbox and ledger, and the business table beside the ledger."""
+
+    kind: str
+    inbox: str
+    ledger: str
+    postgres: DiskPostgres | None = None
+
+    def pids(self) -> list[int]:
+        return self.postgres.pids() if self.postgres else []
+
+    async def is_settled(self) -> bool:
+        """Nothing is ready or claimed any more."""
+        return not await self._ask("SELECT count(*) FROM (SELECT 1 FROM {inbox}work LIMIT 1) AS w", self.inbox)
+
+    async def orders(self) -> int:
+        return await self._ask("SELECT count(*) FROM orders", self.ledger)
+
+    async def waits(self) -> list[int]:
+        """Nanoseconds from sending to the handler's start, sorted."""
+        query = "SELECT waited FROM orders ORDER BY waited"
+        if self.postgres is None:
+            with closing(sqlite3.connect(self.ledger)) as db:
+                return [row[0] for row in db.execute(query)]
+        async with connected(self.ledger) as connection:
+            return [row[0] for row in await connection.fetch(query)]
+
+    async def _ask(self, query: str, where: str) -> int:
+        count: int
+        if self.postgres is None:
+            with closing(sqlite3.connect(where)) as db:
+                count = db.execute(query.format(inbox="")).fetchone()[0]
+        else:
+            async with connected(where) as connection:
+                count = await connection.fetchval(query.format(inbox="landfast."))
+        return count
+
+
+@asynccontextmanager
+async def connected(dsn: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def on_postgres(server: DiskPostgres) -> AsyncIterator[Store]:
+    name = server.new_database()
+    dsn = server.dsn(name)
+    try:
+        async with connected(dsn) as connection:
+            await connection.execute(ORDERS.format(key="BIGINT GENERATED ALWAYS AS IDENTITY"))
+        yield Store("PostgreSQL", dsn, dsn, server)
+    finally:
+        server.drop_database(name)
+
+
+@asynccontextmanager
+async def on_sqlite(parent: Path) -> AsyncIterator[Store]:
+    folder = Path(tempfile.mkdtemp(prefix="landfast-bench-sqlite-", dir=parent))
+    ledger = str(folder / "shop.db")
+    try:
+        with closing(sqlite3.connect(ledger)) as db:
+            db.execute(ORDERS.format(key="INTEGER"))
+        yield Store("SQLite", str(folder / "inbox.db"), ledger)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

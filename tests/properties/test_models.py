@@ -1,0 +1,69 @@
+"""The models say what the code says: the same lifecycle, the same names for the same steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from landfast.domain.lifecycle import RECEIPT_SIGNALS, TRANSITIONS, Signal
+from landfast.processing.execute import CRASHES_AT_MOST
+from landfast.testing import crash
+from models import world
+from models.__main__ import DESIGN, WEAKENED, Row
+from models.explore import Model, explore
+from models.intake import Intake
+from models.receipt_first import Design
+from models.suspects import Suspects
+from tests.properties import expected
+
+NOT_MODELLED = {Signal.RECOVER}
+"""A ledger that lost its tail is beyond these models: they have one ledger, and it keeps what it commits."""
+
+SURROUNDINGS = {"deliver", "expire", "wake", "requeue", "crash"}
+"""What happens to a process, and is no step of it."""
+
+WITHOUT_A_MODEL = {"verify", "identify", "tally", "reset", "withdraw", "rollback", "claim_suspect_effect"}
+"""Steps that decide nothing between two processes, or that a model takes together with the next one."""
+
+EVERY_STEP: tuple[Model[Any], ...] = (
+    Intake(),
+    Design(workers=1),
+    Design(workers=1, runs=2, effects=True, deploys=True),
+)
+
+
+def test_the_lifecycle_of_the_model_is_that_of_the_code() -> None:
+    table = {(str(state), str(signal)): str(after) for (state, signal), after in TRANSITIONS.items()}
+    left_out = {place for place in table if Signal(place[1]) in NOT_MODELLED}
+    assert table == world.MOVES | {place: table[place] for place in left_out}
+    assert {str(signal) for signal in RECEIPT_SIGNALS} == world.RECEIPT_SIGNALS
+
+
+def test_every_move_of_the_lifecycle_is_made_in_the_model() -> None:
+    design = Design(workers=2, runs=2, deploys=True)
+    explore(design)
+    assert design.moves == set(world.MOVES)
+
+
+def test_the_actions_of_the_models_are_the_steps_at_which_a_process_can_be_crashed() -> None:
+    actions = frozenset[str]().union(*(explore(model).actions for model in EVERY_STEP))
+    assert actions - SURROUNDINGS <= set(crash.STEPS)
+    assert set(crash.STEPS) - actions == WITHOUT_A_MODEL
+
+
+def test_what_is_expected_of_the_code_counts_as_the_code_does() -> None:
+    assert expected.CRASHES == CRASHES_AT_MOST
+
+
+@pytest.mark.req("R20")
+@pytest.mark.parametrize("row", WEAKENED, ids=lambda row: row.name)
+def test_each_weakened_variant_is_caught(row: Row) -> None:
+    assert not row.holds and explore(row.model).problem
+
+
+def test_the_design_holds_in_the_smallest_worlds() -> None:
+    """`make check` explores the large ones."""
+    small: tuple[Model[Any], ...] = (Intake(), Suspects(), Design(workers=2), Design(workers=1, runs=3, deploys=True))
+    assert [explore(model).problem for model in small] == [""] * len(small)
+    assert all(row.holds for row in DESIGN)
