@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 TESTS  ?= tests
 
-.PHONY: demo test check requirements mutants fuzz docs format lock clean help powerloss
+.PHONY: help demo test check requirements bench mutants fuzz chaos powerloss docs format lock clean
 
 help:            ## what can be made
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -28,6 +28,12 @@ check: $(VENV)/dev  ## style, types, layers: fast, no servers
 
 requirements: $(VENV)/dev  ## the rows of REQUIREMENTS.md with the tests that show them
 	@$(BIN)/python -m tests.requirements
+
+bench: $(VENV)/bench  ## how fast it is: ratios to an empty server, on this machine; QUICK=1 for a look
+	@$(BIN)/python -m bench $(if $(QUICK),--quick)
+
+chaos: $(VENV)/dev  ## crash after crash, at every step of both halves, for CHAOS_SECONDS (600)
+	@$(BIN)/python -m tests.crash --seconds $(or $(CHAOS_SECONDS),600)
 
 mutants: $(VENV)/dev  ## deliberate faults, and the tests that notice each
 	@$(BIN)/python -m tests.mutants
@@ -59,4 +65,9 @@ $(VENV)/runtime: requirements/runtime.txt pyproject.toml
 $(VENV)/dev: requirements/dev.txt $(VENV)/runtime
 	@echo "installing the test tools ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/bench: requirements/bench.txt $(VENV)/dev
+	@echo "installing the yardstick ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
 	@touch $@

@@ -52,6 +52,14 @@ def check_mail(floor: Floor, written: Written) -> None:
     assert len(names) == len({key for key, _ in names}), f"I9: an effect changed its key: {names}"
 
 
+async def is_quiet(floor: Floor) -> bool:
+    """Nothing waits for time to pass."""
+    events, effects = (await floor.shop.inbox.census()).states, await floor.shop.ledger.counts()
+    waits = [events.get(state, 0) for state in (State.READY, State.CLAIMED, State.DELAYED)]
+    waits += [effects[state] for state in (EffectState.READY, EffectState.CLAIMED, EffectState.DELAYED)]
+    return not any(waits)
+
+
 async def check_the_end(floor: Floor, events: Mapping[str, Expected]) -> None:
     """Everybody is at rest: I1, I3, I4, I8, I9, I10, I11."""
     written, there = await floor.written(), await receipts(floor, list(events))

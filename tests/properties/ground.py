@@ -91,6 +91,8 @@ class Ground(RuleBasedStateMachine):
         for _ in range(2 * CRASHES + ATTEMPTS):
             await self.floor.advance(4000)
             await self.floor.shop.drain()
+            if await checks.is_quiet(self.floor):
+                break
         dead = [
             (effect["key"], effect["run"])
             for effect in await self.floor.shop.ledger.list(state=EffectState.DEAD, limit=100)

@@ -14,11 +14,12 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import rule, run_state_machine_as_test
 
 from landfast.domain.ids import event_id
 from landfast.domain.lifecycle import Signal, State, from_states
 from landfast.ledgers import limits
+from tests.properties.acts import DATA, act, drawn
 from tests.properties.expected import CRASHES, MATCHING, Expected
 from tests.properties.floor import LEASE, Hand, order
 from tests.properties.ground import Ground
@@ -38,12 +39,20 @@ picks = st.integers(0, 11)
 
 
 class Webhooks(Ground):
-    """Each rule does one thing to the real shop, does the same to what is expected, and compares."""
+    """Each act does one thing to the real shop, does the same to what is expected, and compares."""
+
+    @rule(data=st.data())
+    def step(self, data: st.DataObject) -> None:
+        """One rule for all, because Hypothesis leaves out some rules in every example, and here they need each other."""
+        drawn(self, data)
 
     # Intake.
 
-    @precondition(lambda self: len(self.events) < EVENTS)
-    @rule(type_=types, malformed=st.integers(0, 5).map(lambda drawn: drawn == 0))
+    @act(
+        when=lambda self: len(self.events) < EVENTS,
+        type_=types,
+        malformed=st.integers(0, 5).map(lambda drawn: drawn == 0),
+    )
     def deliver(self, type_: str, malformed: bool) -> None:
         key = f"evt_{len(self.events) + 1}"
         body = order(key, type_, malformed=malformed)
@@ -51,8 +60,7 @@ class Webhooks(Ground):
         assert (answer.status, b"stored" in answer.body) == (200, True)
         self.events[key] = Expected(key, type_, body, malformed)
 
-    @precondition(lambda self: self.events)
-    @rule(pick=picks, data=st.data())
+    @act(when=lambda self: self.events, pick=picks, data=DATA)
     def trouble_intake(self, pick: int, data: st.DataObject) -> None:
         """One rule for what hardly meets the rest, so that it is drawn no more often than that."""
         what = data.draw(st.sampled_from([self.duplicate, self.forge, self.rotate, self.crash_intake]))
@@ -85,8 +93,11 @@ class Webhooks(Ground):
 
     # Processing.
 
-    @precondition(lambda self: self.any_event(lambda event: event.is_claimable or event.state is State.DELAYED))
-    @rule(limit=st.integers(1, 3), old=old_deploys)
+    @act(
+        when=lambda self: self.any_event(lambda event: event.is_claimable or event.state is State.DELAYED),
+        limit=st.integers(1, 3),
+        old=old_deploys,
+    )
     def claim(self, limit: int, old: bool) -> None:
         number, token = self.floor.next_hand()
         claims = list(self.run(self.floor.shop.inbox.claim(token=token, lease=LEASE, limit=limit)))
@@ -96,8 +107,7 @@ class Webhooks(Ground):
         assert {claim.key for claim in claims} <= {event.key for event in claimable}
         self.take(Hand(number, claims, old), claims)
 
-    @precondition(lambda self: self.any_event(lambda event: event.is_suspect))
-    @rule(old=old_deploys)
+    @act(when=lambda self: self.any_event(lambda event: event.is_suspect), old=old_deploys)
     def claim_suspect(self, old: bool) -> None:
         number, token = self.floor.next_hand()
         claim = self.run(self.floor.shop.inbox.claim_suspect(token=token, lease=LEASE))
@@ -105,8 +115,7 @@ class Webhooks(Ground):
         self.take(Hand(number, [claim], old), [claim])
         assert claim.suspect and claim.crashes == self.held[number][0].crashes
 
-    @precondition(lambda self: self.fresh())
-    @rule(pick=picks, data=st.data())
+    @act(when=lambda self: self.fresh(), pick=picks, data=DATA)
     def execute(self, pick: int, data: st.DataObject) -> None:
         """Succeed or fail, as drawn for each event and handler; the hand may be a zombie by now."""
         hand = self.fresh()[pick % len(self.fresh())]
@@ -115,7 +124,7 @@ class Webhooks(Ground):
         self.run(self.floor.execute(hand))
         self.compare(hand, expected)
 
-    @rule(old=old_deploys, data=st.data())
+    @act(old=old_deploys, data=DATA)
     def work(self, old: bool, data: st.DataObject) -> None:
         """A worker goes all the way, as most do: so that what is rare is not rarer still."""
         if self.any_event(lambda event: event.is_suspect):
@@ -126,15 +135,13 @@ class Webhooks(Ground):
             self.execute(self.fresh().index(self.hands[-1]), data)
             self.settle(list(self.signals).index(self.hands[-1].number))
 
-    @precondition(lambda self: self.any_event(lambda event: event.state is State.CLAIMED))
-    @rule(old=old_deploys, data=st.data())
+    @act(when=lambda self: self.any_event(lambda event: event.state is State.CLAIMED), old=old_deploys, data=DATA)
     def overtake(self, old: bool, data: st.DataObject) -> None:
         """Whoever holds an event is a zombie from now on, and another is through with it already."""
         self.expire()
         self.work(old, data)
 
-    @precondition(lambda self: self.store == "postgres" and self.paused is None and self.fresh())
-    @rule(pick=picks, data=st.data())
+    @act(when=lambda self: self.store == "postgres" and self.paused is None and self.fresh(), pick=picks, data=DATA)
     def start(self, pick: int, data: st.DataObject) -> None:
         """Stop in the middle of a handler, with the receipt in an open transaction. SQLite has one writer, and a
         process that holds it stops all others: there, only whole transactions come late."""
@@ -148,8 +155,7 @@ class Webhooks(Ground):
         self.draw(hand, data)
         assert self.run(self.floor.start(hand)), "its handler did not run"
 
-    @precondition(lambda self: self.paused)
-    @rule()
+    @act(when=lambda self: self.paused)
     def finish(self) -> None:
         """The zombie goes on, and commits."""
         hand = self.paused
@@ -157,8 +163,7 @@ class Webhooks(Ground):
         self.run(self.floor.finish(hand))
         self.compare(hand, self.expect(hand))
 
-    @precondition(lambda self: self.signals)
-    @rule(pick=picks)
+    @act(when=lambda self: self.signals, pick=picks)
     def settle(self, pick: int) -> None:
         number = list(self.signals)[pick % len(self.signals)]
         hand = next(each for each in self.hands if each.number == number)
@@ -170,8 +175,7 @@ class Webhooks(Ground):
             assert effective == event.settle(*by_key[event.key]), f"{event} and {settlement.signal}"
         self.drop(hand)
 
-    @precondition(lambda self: self.hands)
-    @rule(pick=picks)
+    @act(when=lambda self: self.hands, pick=picks)
     def crash(self, pick: int) -> None:
         """The worker dies wherever it stands: before its transaction, inside of it, or before it settled."""
         hand = self.hands[pick % len(self.hands)]
@@ -183,16 +187,14 @@ class Webhooks(Ground):
             event.expired = True
         self.drop(hand)
 
-    @precondition(lambda self: self.any_event(lambda event: event.state in {State.CLAIMED, State.DELAYED}))
-    @rule()
+    @act(when=lambda self: self.any_event(lambda event: event.state in {State.CLAIMED, State.DELAYED}))
     def expire(self) -> None:
         """Time passes: every lease is over, whoever lives; and whoever waited is due."""
         self.run(self.floor.advance(LEASE + 1))
         for event in self.events.values():
             event.expired = event.expired or event.state is State.CLAIMED
 
-    @precondition(lambda self: self.any_event(lambda event: event.state is State.UNHANDLED))
-    @rule()
+    @act(when=lambda self: self.any_event(lambda event: event.state is State.UNHANDLED))
     def requeue(self) -> None:
         """A worker of the newer deploy starts."""
         waiting = [event for event in self.events.values() if event.state is State.UNHANDLED and MATCHING[event.type]]
@@ -203,8 +205,11 @@ class Webhooks(Ground):
 
     # Operators.
 
-    @precondition(lambda self: self.any_event(lambda event: event.state in from_states(Signal.REPLAY)))
-    @rule(pick=picks, forced=st.booleans())
+    @act(
+        when=lambda self: self.any_event(lambda event: event.state in from_states(Signal.REPLAY)),
+        pick=picks,
+        forced=st.booleans(),
+    )
     def replay(self, pick: int, forced: bool) -> None:
         event = self.pick(pick)
         identity = event_id("stripe", event.key)
@@ -213,8 +218,12 @@ class Webhooks(Ground):
 
     # Effects.
 
-    @precondition(lambda self: self.floor.staged)
-    @rule(suspects=st.booleans(), limit=st.integers(1, 3), how=st.sampled_from(["performed", "failed", "crashed"]))
+    @act(
+        when=lambda self: self.floor.staged,
+        suspects=st.booleans(),
+        limit=st.integers(1, 3),
+        how=st.sampled_from(["performed", "failed", "crashed"]),
+    )
     def perform(self, suspects: bool, limit: int, how: str) -> None:
         """Its performer may die before it wrote down what came of it: then it is performed again."""
         _, token = self.floor.next_hand()

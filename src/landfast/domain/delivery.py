@@ -15,14 +15,16 @@ class Headers:
     __slots__ = ("_first", "_repeated", "pairs")
 
     def __init__(self, pairs: Iterable[tuple[bytes, bytes]] = ()) -> None:
-        self.pairs = tuple((name.lower(), value) for name, value in pairs)
-        self._first: dict[bytes, bytes] = {}
+        self.pairs = tuple([(name.lower(), value) for name, value in pairs])
+        self._first = dict(self.pairs)
         self._repeated: set[bytes] = set()
-        for name, value in self.pairs:
-            if name in self._first:
-                self._repeated.add(name)
-            else:
-                self._first[name] = value
+        if len(self._first) < len(self.pairs):
+            self._first = {}
+            for name, value in self.pairs:
+                if name in self._first:
+                    self._repeated.add(name)
+                else:
+                    self._first[name] = value
 
     def get(self, name: bytes) -> bytes | None:
         return self._first.get(name)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
 
 
+_WRITES = frozenset({"INSERT", "UPDATE", "DELETE"})
+
+
 class PostgresHandle:
     """A Transaction. It has no way to commit."""
 
@@ -21,11 +24,14 @@ class PostgresHandle:
         self._connection = connection
         self._ended = False
         self._savepoints = 0
+        self.may_have_set = False
+        """Whether the handler may have changed a setting: anything but a plain write may, also by way of a function."""
 
     @property
     def connection(self) -> PoolConnectionProxy[Record]:
         if self._ended:
             raise control.ended()
+        self.may_have_set = True
         return self._connection
 
     async def execute(self, query: str, *args: Any) -> str:
@@ -61,7 +67,11 @@ class PostgresHandle:
 
     def _admit(self, query: str) -> PoolConnectionProxy[Record]:
         control.refuse(query)
-        connection = self.connection
+        if self._ended:
+            raise control.ended()
+        if control.verb(query) not in _WRITES or "set_config" in query.lower():
+            self.may_have_set = True
+        connection = self._connection
         if not faults.is_gone(connection) and not connection.is_in_transaction():
             # Outside of a transaction the server would commit this statement by itself.
             raise control.ended_by_handler()

@@ -72,6 +72,9 @@ class PostgresTransaction:
         return [rows.receipt(row) for row in found]
 
     async def reset(self) -> None:
+        if not self._handle.may_have_set:
+            return  # a round trip for each event of a group is a good part of what it costs
+        self._handle.may_have_set = False
         with _own_statement():
             await self._send(*settings.RESET, *settings.local(silence=self._silence))
 
