@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 TESTS  ?= tests
 
-.PHONY: help demo test check requirements bench mutants fuzz chaos powerloss docs format lock clean
+.PHONY: help demo test check requirements bench mutants fuzz chaos soak powerloss docs format lock clean
 
 help:            ## what can be made
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -24,6 +24,7 @@ check: $(VENV)/dev  ## style, types, layers: fast, no servers
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m models
 	@echo "check: all good"
 
 requirements: $(VENV)/dev  ## the rows of REQUIREMENTS.md with the tests that show them
@@ -34,6 +35,9 @@ bench: $(VENV)/bench  ## how fast it is: ratios to an empty server, on this mach
 
 chaos: $(VENV)/dev  ## crash after crash, at every step of both halves, for CHAOS_SECONDS (600)
 	@$(BIN)/python -m tests.crash --seconds $(or $(CHAOS_SECONDS),600)
+
+soak: $(VENV)/dev  ## a thousand random lives of an inbox against a model, and the models at greater depth
+	@LANDFAST_EXAMPLES=1000 $(BIN)/python -m pytest -n auto tests/properties && $(BIN)/python -m models --deep
 
 mutants: $(VENV)/dev  ## deliberate faults, and the tests that notice each
 	@$(BIN)/python -m tests.mutants

@@ -52,6 +52,15 @@ class Expected:
         return self.state is State.READY and not self.suspect
 
     @property
+    def is_runnable(self) -> bool:
+        """Or will be, when its time comes."""
+        return self.is_claimable or self.is_suspect or self.state is State.DELAYED
+
+    @property
+    def is_requeuable(self) -> bool:
+        return self.state is State.UNHANDLED and bool(MATCHING[self.type])
+
+    @property
     def is_suspect(self) -> bool:
         return (self.state is State.READY and self.suspect) or (self.state is State.CLAIMED and self.expired)
 
@@ -122,6 +131,7 @@ class Expected:
         if not spent and outcome == "fail" and held.tries[name] < ATTEMPTS:
             return "retry"
         held.tries.pop(name, None)
+        self._seal(held, name)
         self.receipts[name, held.run] = Outcome.DEAD
         return "buried"
 

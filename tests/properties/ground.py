@@ -36,6 +36,7 @@ class Ground(RuleBasedStateMachine):
         self.held: dict[int, list[Held]] = {}
         self.signals: dict[int, list[tuple[Held, Signal]]] = {}
         self.revoked: list[str] = []
+        self.troubles = 0
         self.folder = tempfile.TemporaryDirectory()
         self.database = "" if self.store == "sqlite" else self.server.new_database()
         place = self.folder.name if self.store == "sqlite" else self.server.dsn(self.database)
