@@ -6,12 +6,15 @@ import copy
 import logging
 import os
 import sys
+import time
 
 
 def to_stderr(role: str) -> None:
     """Standard output is for what the command was asked for. The pid tells apart what several processes write."""
+    # What no line of ours shows is not worth looking up for each of them: a stored event logs one.
+    logging.logThreads = logging.logMultiprocessing = False
     line = f"%(asctime)s %(levelname)-7s {role} %(process)d  %(message)s"
-    _send(logging.getLogger("landfast"), logging.Formatter(line))
+    _send(logging.getLogger("landfast"), _Line(line))
     # Its pools note each try to connect again, with a traceback. While a server is away one line says as much.
     _send(logging.getLogger("asyncpg"), _OneLine(line))
 
@@ -28,6 +31,20 @@ def _send(logger: logging.Logger, formatter: logging.Formatter) -> None:
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     logger.propagate = False
+
+
+class _Line(logging.Formatter):
+    """The time of day is written out once a second, not once a line."""
+
+    _second = -1
+    _written = ""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802 - logging's own name
+        second = int(record.created)
+        if second != self._second:
+            self._second = second
+            self._written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(second))
+        return f"{self._written},{int(record.msecs):03}"
 
 
 class _OneLine(logging.Formatter):

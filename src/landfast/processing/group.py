@@ -25,7 +25,8 @@ from landfast.processing.transact import StumbledError, Transactor
 from landfast.processing.work import Deferred, Failed, Result, Work
 
 CONFLICTS_AT_MOST = 8
-"""Serialization failures in a row before one counts as an attempt, so that even a hopeless event ends."""
+"""Serialization failures in a row before the event waits a moment; after a few such waits one counts as an attempt, so
+that even a hopeless event ends."""
 
 BLAME = (CommitRefusedError, SwallowedDatabaseError, HandlerEndedTransactionError)
 """Errors of the whole transaction: in a group they say that somebody is at fault, but not who."""
@@ -33,8 +34,8 @@ BLAME = (CommitRefusedError, SwallowedDatabaseError, HandlerEndedTransactionErro
 
 @dataclass(slots=True)
 class Excuses:
-    """How often an event lost its connection although the ledger was well. A few times are bad luck (a backend was
-    killed); after that it is the handler's own doing, and counts as an attempt."""
+    """How often an event was put off for what may be bad luck: a backend was killed although the ledger is well, or the
+    same rows are fought over. After a few times it is the handler's own doing, and counts as an attempt."""
 
     at_most: int = 3
     remembered: int = 1_000
@@ -144,6 +145,8 @@ class Grouping:
             return {}, [[work] for work in group], conflicted
         if conflicted and conflicts < CONFLICTS_AT_MOST:
             return {}, [group], True
+        if conflicted and self.excuses.excuse(group[0].receipt):
+            return {group[0]: Deferred("conflicts", 0.5, "too many concurrent updates of the same rows")}, [], False
         return {group[0]: result}, [], False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from datetime import UTC, datetime, timedelta
 
@@ -23,6 +24,7 @@ class ManualClock:
 
     async def sleep(self, seconds: float) -> None:
         self.advance(seconds)
+        await asyncio.sleep(0)  # a loop that only sleeps must still let others run
 
     def advance(self, seconds: float) -> None:
         self._now += timedelta(seconds=seconds)
