@@ -65,7 +65,7 @@ def test_the_pace_grows_with_a_quick_backlog_and_shrinks_when_slow_or_stumbling(
 
 
 async def test_the_gate_lets_many_in_or_one_alone() -> None:
-    gate, log = Gate(), []
+    gate, log = Gate(patience=0), []
     inside, leave = asyncio.Event(), asyncio.Event()
 
     async def hand() -> None:
@@ -95,7 +95,7 @@ async def test_the_gate_lets_many_in_or_one_alone() -> None:
 
 
 async def test_a_cancelled_wait_for_being_alone_lets_the_others_in_again() -> None:
-    gate, leave = Gate(), asyncio.Event()
+    gate, leave = Gate(patience=0), asyncio.Event()
 
     async def hand() -> None:
         async with gate.shared():
