@@ -24,16 +24,7 @@ ORDERS = "CREATE TABLE orders (id {key} PRIMARY KEY, payment_id TEXT NOT NULL, a
 
 
 class DiskPostgres(Postgres):
-    """The tests' server, moved from memory to a disk: there its fsync is real."""
-
-    def __init__(self, parent: Path) -> None:
-        super().__init__()
-        memory, self._folder = self._folder, Path(tempfile.mkdtemp(prefix="landfast-bench-pg-", dir=parent))
-        self._data = self._folder / "data"
-        if self._bin.is_relative_to(memory):
-            shutil.move(memory / "install", self._folder / "install")
-            self._bin = self._folder / "install" / "bin"
-        shutil.rmtree(memory)
+    """The tests' server on a disk, where its fsync is real."""
 
     def create(self) -> None:
         super().create()

@@ -44,9 +44,10 @@ SETTINGS = {
 class Postgres:
     """One PostgreSQL 18 in a folder of its own, on a free port that it keeps over restarts, and on a unix socket."""
 
-    def __init__(self) -> None:
+    def __init__(self, parent: Path | None = None) -> None:
+        """In this folder; without one, in memory where there is enough of it."""
         self.port = _free_port()
-        self._folder = Path(tempfile.mkdtemp(prefix="landfast-pg-", dir=_fast_folder()))
+        self._folder = Path(tempfile.mkdtemp(prefix="landfast-pg-", dir=parent or _fast_folder()))
         self._data = self._folder / "data"
         self._user = _unprivileged()
         self._bin = _binaries(self._folder, foreign=bool(self._user))

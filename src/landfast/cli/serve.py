@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -131,8 +132,12 @@ def _tell_json(news: News) -> None:
 
 
 def _say(text: str) -> None:
-    with contextlib.suppress(OSError):  # whoever read our output has gone; the webhooks have not
+    try:
         click.echo(text)
+    except OSError:  # whoever read our output has gone; the webhooks have not
+        # What is left in the buffer goes nowhere, or the interpreter would end with an error when it empties it.
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a descriptor is wanted, not a path
+            os.dup2(nowhere.fileno(), 1)
 
 
 def default_app() -> str:
