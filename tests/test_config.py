@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from landfast import config
-from landfast.config import Address, Settings, SourceSettings
+from landfast.config import Address, SecretSettings, Settings, SourceSettings
 from landfast.domain.errors import ConfigError
 
 SECRET = "whsec_very_private"
@@ -77,7 +77,7 @@ def test_a_source_has_what_the_file_says(tmp_path: Path) -> None:
     assert sources["stripe"] == SourceSettings(
         name="stripe",
         provider="stripe",
-        secrets=("env:STRIPE", SECRET),
+        secrets=(SecretSettings(value="env:STRIPE"), SecretSettings(value=SECRET)),
         tolerance=60.0,
         dedup="body",
         dedup_key="k",

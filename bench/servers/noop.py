@@ -15,7 +15,7 @@ from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head
 from landfast.domain.ids import EventId
 from landfast.intake.answers import answer_to
-from landfast.intake.receive import Admitted, Intake
+from landfast.intake.receive import Admitted, Answered, Intake
 from landfast.intake.source import Source
 from landfast.ports.provider import Secret, Signature
 from landfast.providers import provider
@@ -33,7 +33,7 @@ class EmptyIntake:
     def admit(self, _head: Head) -> Admitted:
         return self._admitted
 
-    def receive(self, _admitted: Admitted, _body: bytes) -> Answer:
+    def receive(self, _admitted: Admitted, _body: bytes, _answered: Answered) -> Answer:
         return self._answer
 
     def refuse(self, _source: str | None, error: Exception) -> Answer:

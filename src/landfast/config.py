@@ -12,6 +12,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -48,20 +49,37 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecretSettings:
+    value: str = field(repr=False)
+    """A reference (`env:NAME`, `file:PATH`) or a literal, so never in a repr."""
+    name: str | None = None
+    """For logs; its number in the source unless it is set."""
+    start: float = -math.inf
+    end: float = math.inf
+    """Unix seconds: `from` and `until` in the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSettings:
     name: str
     provider: str
-    secrets: tuple[str, ...] = field(repr=False)
-    """References (`env:NAME`, `file:PATH`) or literals, so never in a repr."""
-    tolerance: float = 300.0
-    """Seconds a signature's own timestamp may be off: what Stripe's libraries and most others allow."""
+    secrets: tuple[SecretSettings, ...]
+    tolerance: float = 0.0
+    """Seconds a signature's own timestamp may be off; 0 for what suits the provider, 300 for most."""
     dedup: str | None = None
     dedup_key: str | None = field(default=None, repr=False)
     ordered_by: str | None = None
     body_limit: int | None = None
     """Bytes; the provider's own limit unless it is set."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """What only the generic provider takes: header, algorithm, encoding, ..."""
+    public_url: str = ""
+    """The address that the sender was given: some sign it."""
+    allow_short_secret: bool = False
+    confirm_subscription: bool = False
+    """Whether the address in a handshake is opened without asking."""
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What only this provider takes, such as verify_token; and all that describes the generic one."""
+    described: Mapping[str, Any] | None = None
+    """The table `[providers.NAME]` of this file, if the provider is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +131,12 @@ _SOURCE_KEYS: Mapping[str, _Key] = MappingProxyType(
         "dedup_key": _Key(str, '"env:NAME"'),
         "ordered_by": _Key(str, '"data.object.customer"'),
         "body_limit": _Key(int, "1048576", 1, 64 * 1024 * 1024),  # the whole of intake's in-flight budget
+        "public_url": _Key(str, '"https://hooks.example.com/in/twilio"'),
+        "allow_short_secret": _Key(bool, "true"),
+        "confirm_subscription": _Key(bool, "true"),
     }
 )
+_SECRET_KEYS = ("value", "name", "from", "until")
 _MISTAKES = 0.6
 """How alike two keys must be for the one to be suggested: one or two wrong letters in a short word."""
 
@@ -129,7 +151,7 @@ def load(
     file = _file(path, environ)
     tables = _read(file) if file is not None else {}
     folder = file.parent if file is not None else Path()
-    sources = tables.pop("sources", {})
+    sources, providers = tables.pop("sources", {}), tables.pop("providers", {})
     # Paths in a file are relative to that file; those of the environment and the code, to where we run.
     layers = (
         (tables, f"{file.name if file else FILE}: ", folder),
@@ -142,7 +164,7 @@ def load(
             name: _address(name, value, start, where) if name in ("store", "ledger") else value
             for name, value in _checked(layer, _KEYS, where).items()
         }
-    return _settled(found, _sources(sources, file), folder)
+    return _settled(found, _sources(sources, providers, file), folder)
 
 
 def strange_variables(environ: Mapping[str, str] | None = None) -> list[str]:
@@ -156,25 +178,68 @@ def strange_variables(environ: Mapping[str, str] | None = None) -> list[str]:
     ]
 
 
-def source(name: str, options: Mapping[str, Any], *, where: str) -> SourceSettings:
+def source(
+    name: str, options: Mapping[str, Any], *, where: str, described: Mapping[str, Any] | None = None
+) -> SourceSettings:
     """A source's options, checked; `where` begins the sentence about what is wrong with them."""
     if not name or len(name) > 100 or not all(c.isascii() and (c.isalnum() or c in "-_.") for c in name):
         raise ConfigError(f"{where}the name {name!r} must be letters, digits, '-', '_' or '.', 100 of them at most")
-    if "provider" not in options or not options.get("secrets"):
+    if options.get("provider") != "generic" or not options.get("secrets"):
         _find_misspelt(options, where)
-    provider = options.get("provider")
-    if provider is None:
+    if options.get("provider") is None:
         raise ConfigError(f'{where}provider is missing; name how it signs, such as provider = "stripe"')
-    is_generic = provider == "generic"
-    own = {key: value for key, value in options.items() if key in _SOURCE_KEYS or not is_generic}
-    checked = _checked(own, _SOURCE_KEYS, where)
-    secrets = checked.pop("secrets", [])
-    if not secrets:
-        raise ConfigError(f'{where}secrets is missing or empty; give at least one, such as secrets = ["env:MY_SECRET"]')
-    if not all(isinstance(secret, str) for secret in secrets):
-        raise ConfigError(f'{where}secrets must be a list of strings, such as ["env:MY_SECRET"]')
+    checked = _checked({key: options[key] for key in options if key in _SOURCE_KEYS}, _SOURCE_KEYS, where)
+    secrets = _secrets(checked.pop("secrets", []), where)
+    if "public_url" in checked:
+        checked["public_url"] = _public_url(checked["public_url"], where)
     extra = {key: value for key, value in options.items() if key not in _SOURCE_KEYS}
-    return SourceSettings(name=name, secrets=tuple(secrets), options=extra, **checked)
+    return SourceSettings(name=name, secrets=secrets, options=extra, described=described, **checked)
+
+
+def _secrets(given: list[Any], where: str) -> tuple[SecretSettings, ...]:
+    if not given:
+        raise ConfigError(f'{where}secrets is missing or empty; give at least one, such as secrets = ["env:MY_SECRET"]')
+    return tuple(_secret(each, where) for each in given)
+
+
+def _secret(given: Any, where: str) -> SecretSettings:
+    """`"env:NAME"`, or a table with value, name, from and until."""
+    if isinstance(given, str):
+        return SecretSettings(value=given)
+    if not isinstance(given, dict):
+        raise ConfigError(f'{where}secrets must be a list of strings, such as ["env:MY_SECRET"], or tables with value')
+    for key in given:
+        if key not in _SECRET_KEYS:
+            hint = nearest(key, _SECRET_KEYS) or f"; the keys are {', '.join(_SECRET_KEYS)}"
+            raise ConfigError(f"{where}secrets: there is no key {key!r}{hint}")
+    for key in ("value", "name"):
+        if not isinstance(given.get(key, "" if key == "value" else "-"), str) or given.get(key, "-") == "":
+            raise ConfigError(f'{where}secrets: {key} must be a string, such as value = "env:MY_SECRET"')
+    if "value" not in given:
+        raise ConfigError(f'{where}secrets: value is missing; write value = "env:MY_SECRET"')
+    start, end = _moment(given, "from", -math.inf, where), _moment(given, "until", math.inf, where)
+    if not start < end:
+        raise ConfigError(f"{where}secrets: until must be after from")
+    return SecretSettings(value=given["value"], name=given.get("name"), start=start, end=end)
+
+
+def _moment(given: Mapping[str, Any], key: str, default: float, where: str) -> float:
+    value = given.get(key)
+    if value is None:
+        return default
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise ConfigError(f"{where}secrets: {key} must be a time with its zone, such as {key} = 2026-01-31T00:00:00Z")
+    return value.timestamp()
+
+
+def _public_url(text: str, where: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ConfigError(
+            f"{where}public_url must be all of the address that the sender was given, without its query, "
+            'such as "https://hooks.example.com/in/twilio"'
+        )
+    return text
 
 
 def _find_misspelt(options: Mapping[str, Any], where: str) -> None:
@@ -235,7 +300,7 @@ def _checked(values: Mapping[str, Any], rules: Mapping[str, _Key], where: str) -
         name = f"{where}{key.upper()}" if where == "LANDFAST_" else f"{where}{key}"
         rule = rules.get(key)
         if rule is None:
-            known = [*rules, "sources"] if rules is _KEYS else [*rules]
+            known = [*rules, "sources", "providers"] if rules is _KEYS else [*rules]
             hint = nearest(key, known) or f"; the keys are {', '.join(known)}"
             raise ConfigError(f"{where}there is no key {key!r}{hint}")
         if value is None:  # TOML has none: an argument that was not given
@@ -248,7 +313,9 @@ def _value(name: str, value: Any, rule: _Key) -> Any:
     if rule.kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, rule.kind) or (isinstance(value, bool) and rule.kind is not bool):
-        wanted = {str: "a string", int: "a whole number", float: "a number", list: "a list"}[rule.kind]
+        wanted = {str: "a string", int: "a whole number", float: "a number", list: "a list", bool: "true or false"}[
+            rule.kind
+        ]
         example = f"{name.rpartition(' ')[2].removeprefix('LANDFAST_').lower()} = {rule.example}"
         raise ConfigError(f"{name} must be {wanted}, not {type(value).__name__}, such as {example}")
     if isinstance(value, str) and not value.strip():
@@ -276,11 +343,15 @@ def _address(name: str, text: str, folder: Path, where: str) -> Address:
     return Address(str(folder / path), origin)
 
 
-def _sources(tables: Any, file: Path | None) -> dict[str, SourceSettings]:
-    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
-        raise ConfigError(f"{FILE}: sources must be tables, such as [sources.stripe]")
+def _sources(tables: Any, providers: Any, file: Path | None) -> dict[str, SourceSettings]:
+    for key, given, example in (("sources", tables, "stripe"), ("providers", providers, "acme")):
+        if not isinstance(given, dict) or not all(isinstance(table, dict) for table in given.values()):
+            raise ConfigError(f"{FILE}: {key} must be tables, such as [{key}.{example}]")
     name = file.name if file else FILE
-    return {key: source(key, table, where=f"{name}: sources.{key}: ") for key, table in tables.items()}
+    return {
+        key: source(key, table, where=f"{name}: sources.{key}: ", described=providers.get(table.get("provider")))
+        for key, table in tables.items()
+    }
 
 
 def _settled(found: dict[str, Any], sources: dict[str, SourceSettings], folder: Path) -> Settings:

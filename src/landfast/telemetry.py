@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 _log = logging.getLogger("landfast")
@@ -11,6 +12,12 @@ _log = logging.getLogger("landfast")
 def info(what: str, /, **facts: Any) -> None:
     if _log.isEnabledFor(logging.INFO):
         _log.info("%s", _line(what, facts))
+
+
+def info_each(what: str, facts: Sequence[dict[str, Any]], /) -> None:
+    """A line for each, in one record: its message has several lines."""
+    if facts and _log.isEnabledFor(logging.INFO):
+        _log.info("%s", "\n".join([_line(what, each) for each in facts]))
 
 
 def warn(what: str, /, **facts: Any) -> None:
@@ -22,7 +29,7 @@ def error(what: str, /, *, trace: BaseException | None = None, **facts: Any) -> 
 
 
 def _line(what: str, facts: dict[str, Any]) -> str:
-    return " ".join([what, *(f"{name}={_value(value)}" for name, value in facts.items())])
+    return " ".join([what, *[f"{name}={_value(value)}" for name, value in facts.items()]])
 
 
 def _value(value: Any) -> str:

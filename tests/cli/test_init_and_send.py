@@ -124,8 +124,7 @@ def test_send_is_signed_so_that_the_intake_takes_it(landfast: Run, door: Door) -
         answers = []
         async with inbox.intake() as intake:
             for head, body in door.requests:
-                answer = intake.receive(intake.admit(head), body)
-                answers.append((await answer if isinstance(answer, asyncio.Future) else answer).body[:20])
+                answers.append((await intake.respond(intake.admit(head), body)).body[:20])
         return answers
 
     assert asyncio.run(take_in()) == [b'{"status":"stored","', b'{"status":"duplicate', b'{"status":"duplicate']

@@ -19,7 +19,7 @@ from landfast.recovery import replay as recovery
 from tests.cli.conftest import Run
 from tests.cli.crowd import HOSTILE, fill, finish_all, one_hostile, three_dead_two_done
 
-SOURCE = '[sources.shop]\nprovider = "stripe"\nsecrets = ["whsec_x"]\n'
+SOURCE = '[sources.shop]\nprovider = "stripe"\nsecrets = ["whsec_x"]\nallow_short_secret = true\n'
 
 
 @pytest.fixture

@@ -250,10 +250,10 @@ class _NoEffects:
 
 async def _answer(intake: Intake, head: Head, body: bytes) -> Answer:
     try:
-        outcome = intake.receive(intake.admit(head), body)
+        admitted = intake.admit(head)
     except SenderError as error:
         return answer_to(error)
-    return outcome if isinstance(outcome, Answer) else await outcome
+    return await intake.respond(admitted, body)
 
 
 def worker_id(number: int) -> WorkerId:

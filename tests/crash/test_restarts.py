@@ -12,7 +12,6 @@ import pytest
 
 from landfast.app.system import SystemClock
 from landfast.caches.local import LocalSeen
-from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.event import Event
 from landfast.domain.ids import BootId
@@ -85,8 +84,8 @@ class Senders:
         pairs = Headers(
             (name.encode(), value.encode()) for name, value in sign("stripe", body, SECRET, now=now).items()
         )
-        outcome = self._intake.receive(self._intake.admit(Head("POST", "/in/stripe", "", pairs, len(body))), body)
-        return (outcome if isinstance(outcome, Answer) else await outcome).status
+        admitted = self._intake.admit(Head("POST", "/in/stripe", "", pairs, len(body)))
+        return (await self._intake.respond(admitted, body)).status
 
 
 @pytest.mark.req("R24")

@@ -16,9 +16,9 @@ from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import MalformedBodyError, UnverifiedError
 from landfast.intake.identify import TEXT_LIMIT, identify
-from landfast.intake.source import Source
 from landfast.ports.provider import Secret
 from landfast.providers import provider
+from landfast.providers.signing import sign
 from landfast.testing.clock import ManualClock
 from tests.fuzz import grammar
 
@@ -44,15 +44,14 @@ class Providers:
         key = b"a key of the sender"
         request = grammar.genuine(draw, now=self.now.timestamp())
         signed = request.body
-        headers = profile.scheme.sign(signed, key, now=self.now.timestamp(), id_=f"msg_{draw.randrange(9)}")
+        now, id_ = self.now.timestamp(), f"msg_{draw.randrange(9)}"
+        headers = sign(profile, signed, Secret("new", key), now=now, id=id_)
         request.headers = [(a.encode(), b.encode()) for a, b in headers.items()] + request.headers[1:3]
         for _ in range(draw.randrange(3)):
             draw.choice(grammar.MUTATIONS)(draw, request)
         head = Head("POST", "/in/any", "", Headers(request.headers))
         try:
-            profile.verify(
-                profile.present(head.headers), head, request.body, [Secret("old", b"old"), Secret("new", key)]
-            )
+            profile.verify(profile.present(head), head, request.body, [Secret("old", b"old"), Secret("new", key)])
         except UnverifiedError:
             self.refused += 1
         else:
@@ -61,14 +60,13 @@ class Providers:
         self._name(profile, name, head, _odd_body(draw, request.body))
 
     def _name(self, profile: Any, name: str, head: Head, body: bytes) -> None:
-        source = Source(name, profile, ())
-        for identity in identify(source, head, body, now=self.now):
+        for identity in [identify(found, now=self.now) for found in profile.find(head, body)]:
             for text in (identity.key, identity.type, identity.entity or ""):
                 assert len(text) <= TEXT_LIMIT and "\0" not in text
                 text.encode()
             assert identity.key
         greeting = profile.handshake(head, body)
-        assert greeting is None or isinstance(greeting, Answer)
+        assert greeting is None or isinstance(greeting.answer, Answer)
 
 
 class Bodies:

@@ -115,11 +115,17 @@ class Desk:
         return Head(method, path, "", Headers(pairs), len(body))
 
     def receive(self, body: bytes) -> Answer | asyncio.Future[Answer]:
-        return self.intake.receive(self.intake.admit(self.head(body)), body)
+        """The answer, or a future where it has to wait for the COMMIT."""
+        later: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+
+        def answered(answer: Answer) -> None:
+            if not later.cancelled():
+                later.set_result(answer)
+
+        return self.intake.receive(self.intake.admit(self.head(body)), body, answered) or later
 
     async def deliver(self, body: bytes) -> Answer:
-        outcome = self.receive(body)
-        return outcome if isinstance(outcome, Answer) else await outcome
+        return await self.intake.respond(self.intake.admit(self.head(body)), body)
 
     def count(self, name: str = "stripe") -> SourceTally:
         return self.tally.totals().get(name, SourceTally())

@@ -6,11 +6,12 @@ import asyncio
 import json
 import logging
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import pytest
+from msgspec.structs import replace
 
 from landfast.domain.answer import Answer
 from landfast.domain.census import SourceTally
@@ -27,7 +28,7 @@ from landfast.domain.errors import (
 from landfast.domain.ids import event_id
 from landfast.intake.answers import answer_to
 from landfast.intake.source import Source
-from landfast.ports.provider import Secret, Signature
+from landfast.ports.provider import NO_KEYS, Found, Greeting, Secret, Signature
 from landfast.testing.signing import sample
 from tests.intake.desk import SECRET, Desk, body, source
 
@@ -138,8 +139,8 @@ def test_the_timestamp_window_is_300_seconds_both_ways(desk: Desk, ago: float, *
 @pytest.mark.req("R1")
 @pytest.mark.parametrize("changed", [body() + b" ", b"", body(2)])
 async def test_other_bytes_than_the_signed_ones_are_refused_and_leave_no_trace(desk: Desk, changed: bytes) -> None:
-    answer = desk.intake.receive(desk.intake.admit(desk.head(body())), changed)
-    assert isinstance(answer, Answer) and answer == UnverifiedError.answer
+    answer = await desk.intake.respond(desk.intake.admit(desk.head(body())), changed)
+    assert answer == UnverifiedError.answer
     assert desk.recorder.batches == []
     assert desk.count() == SourceTally(1, 0, 0, 1)
 
@@ -160,8 +161,8 @@ async def test_a_handshake_is_answered_exactly_and_is_no_delivery(desk: Desk) ->
     head = Head(
         "POST", "/in/slack", "", Headers([(k.encode(), v.encode()) for k, v in headers.items()]), len(challenge)
     )
-    answer = desk.intake.receive(desk.intake.admit(head), challenge)
-    assert isinstance(answer, Answer) and answer.status == 200 and b"abc" in answer.body
+    answer = await desk.intake.respond(desk.intake.admit(head), challenge)
+    assert answer.status == 200 and b"abc" in answer.body
     assert desk.recorder.batches == [] and desk.is_balanced()
 
 
@@ -169,9 +170,7 @@ async def test_the_same_key_of_two_sources_is_two_events() -> None:
     desk = Desk(sources=(source("one"), source("two")))
     for name in ("one", "two"):
         admitted = desk.intake.admit(desk.head(body(), path=f"/in/{name}"))
-        outcome = desk.intake.receive(admitted, body())
-        assert isinstance(outcome, asyncio.Future)
-        assert json.loads((await outcome).body)["status"] == "stored"
+        assert json.loads((await desk.intake.respond(admitted, body())).body)["status"] == "stored"
     assert len(desk.recorder.events) == 2
 
 
@@ -192,7 +191,7 @@ async def test_a_refusal_is_logged_with_its_reason_and_without_the_secret(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "landfast")
-    desk.intake.receive(desk.intake.admit(desk.head(body())), b"forged")
+    await desk.intake.respond(desk.intake.admit(desk.head(body())), b"forged")
     assert "rejected source=stripe status=401" in caplog.text
     assert SECRET not in caplog.text
 
@@ -205,30 +204,59 @@ def test_what_the_server_finds_is_counted_for_its_source_or_for_none(desk: Desk)
     assert desk.count() == SourceTally(1, 0, 0, 1)
 
 
+@dataclass(frozen=True)
+class Thing:
+    key: str
+
+    def identity(self, received_at: datetime) -> Identity:
+        return Identity(self.key, "thing")
+
+
 class BatchProvider:
     """A sender that puts many events in one request: comma-separated keys, and no signature to speak of."""
 
     name = "batch"
     body_limit = 1000
+    tolerance = 300.0
+    refusal = 401
+    greets = False
 
     def __init__(self, *, bug: Exception | None = None, signed_at: float | None = None) -> None:
         self.bug = bug
-        self.signed_at = signed_at
+        self.presented_at = signed_at
 
-    def present(self, headers: Headers) -> Signature:
-        if self.bug and headers.get(b"early"):
+    def takes(self, method: str) -> bool:
+        return method == "POST"
+
+    def greet(self, head: Head, secrets: Sequence[Secret], *, url: str = "") -> Greeting | None:
+        return None
+
+    def present(self, head: Head) -> Signature:
+        if self.bug and head.headers.get(b"early"):
             raise self.bug
-        return Signature((b"",), signed_at=self.signed_at)
+        return Signature((b"",), signed_at=self.presented_at)
 
-    def verify(self, signature: Signature, head: Head, body: bytes, secrets: Sequence[Secret]) -> Secret:
+    def verify(
+        self,
+        signature: Signature,
+        head: Head,
+        body: bytes,
+        secrets: Sequence[Secret],
+        *,
+        url: str = "",
+        keys: Mapping[str, bytes] = NO_KEYS,
+    ) -> Secret:
         return secrets[0]
 
-    def identify(self, head: Head, body: bytes, *, received_at: datetime) -> Sequence[Identity]:
+    def signed_at(self, head: Head, body: bytes) -> float | None:
+        return None
+
+    def find(self, head: Head, body: bytes) -> Sequence[Found]:
         if self.bug:
             raise self.bug
-        return [Identity(key, "thing") for key in body.decode().split(",")]
+        return [Thing(key) for key in body.decode().split(",")]
 
-    def handshake(self, head: Head, body: bytes) -> Answer | None:
+    def handshake(self, head: Head, body: bytes, secret: Secret | None = None, *, url: str = "") -> Greeting | None:
         return None
 
 
@@ -237,8 +265,7 @@ def batch_desk(provider: BatchProvider) -> Desk:
 
 
 async def send_batch(desk: Desk, text: bytes) -> Answer:
-    outcome = desk.intake.receive(desk.intake.admit(Head("POST", "/in/batch")), text)
-    return outcome if isinstance(outcome, Answer) else await outcome
+    return await desk.intake.respond(desk.intake.admit(Head("POST", "/in/batch")), text)
 
 
 async def test_a_batch_is_recorded_as_a_whole_and_is_a_duplicate_only_if_all_of_it_is() -> None:

@@ -127,6 +127,15 @@ async def test_an_event_is_stored_and_counted_although_nobody_waits_for_the_answ
     assert desk.count() == SourceTally(2, 2, 0, 0)
 
 
+async def test_an_answer_that_cannot_be_given_keeps_nobody_else_waiting(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second, third = (put(desk, f"key{n}", b"x") for n in range(3))
+    second.cancel()  # its set_result raises
+    assert all(not isinstance(outcome, Exception) for outcome in await asyncio.gather(first, third))
+    assert caplog.text.count("an answer could not be given") == 1
+
+
 async def test_closing_waits_for_everything_that_was_taken(desk: Desk) -> None:
     await desk.group.close()
     outcomes = [desk.receive(body(n)) for n in range(700)]
@@ -142,12 +151,10 @@ async def test_duplicates_alone_wake_nobody(desk: Desk) -> None:
     assert desk.wakeup.nudges == 1
 
 
-def put(desk: Desk, key: str, content: bytes) -> asyncio.Future[Answer]:
+def put(desk: Desk, key: str, content: bytes) -> asyncio.Future[Outcome]:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     delivery = Delivery.of("stripe", Identity(key, "t"), received_at=now, headers=b"", body=content)
 
-    def conclude(outcome: Outcome) -> Answer:
-        assert not isinstance(outcome, Exception)
-        return Answer(200, b"")
-
-    return desk.group.record([delivery], conclude)
+    later: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+    desk.group.record([delivery], later.set_result)
+    return later

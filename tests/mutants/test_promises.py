@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 import asyncpg
 import pytest
 
 from landfast.domain.answer import Answer
-from landfast.domain.delivery import Head, Headers, Identity
+from landfast.domain.delivery import Head
 from landfast.domain.errors import CommitUnknownError, LedgerUnavailableError
 from landfast.domain.event import Event
 from landfast.domain.lifecycle import State
 from landfast.intake.source import Source
-from landfast.ports.provider import Secret, Signature
+from landfast.ports.provider import NO_KEYS, Found, Greeting, Secret, Signature
 from landfast.providers import Profile, provider
 from landfast.testing.factory import deliveries
 from tests.inboxes.postgres_bench import PostgresBench
@@ -35,34 +34,55 @@ class Watched:
 
     name = "stripe"
     body_limit = 1_000_000
+    tolerance = 300.0
+    refusal = 401
+    greets = False
 
-    def present(self, headers: Headers) -> Signature:
+    def takes(self, method: str) -> bool:
+        return self.profile.takes(method)
+
+    def greet(self, head: Head, secrets: Sequence[Secret], *, url: str = "") -> Greeting | None:
+        return self.profile.greet(head, secrets, url=url)
+
+    def present(self, head: Head) -> Signature:
         self.asked.append("present")
-        return self.profile.present(headers)
+        return self.profile.present(head)
 
-    def verify(self, signature: Signature, head: Head, body: bytes, secrets: Sequence[Secret]) -> Secret:
+    def verify(
+        self,
+        signature: Signature,
+        head: Head,
+        body: bytes,
+        secrets: Sequence[Secret],
+        *,
+        url: str = "",
+        keys: Mapping[str, bytes] = NO_KEYS,
+    ) -> Secret:
         self.asked.append("verify")
-        return self.profile.verify(signature, head, body, secrets)
+        return self.profile.verify(signature, head, body, secrets, url=url, keys=keys)
 
-    def identify(self, head: Head, body: bytes, *, received_at: datetime) -> Sequence[Identity]:
-        self.asked.append("identify")
-        return self.profile.identify(head, body, received_at=received_at)
+    def signed_at(self, head: Head, body: bytes) -> float | None:
+        return self.profile.signed_at(head, body)
 
-    def handshake(self, head: Head, body: bytes) -> Answer | None:
+    def find(self, head: Head, body: bytes) -> Sequence[Found]:
+        self.asked.append("find")
+        return self.profile.find(head, body)
+
+    def handshake(self, head: Head, body: bytes, secret: Secret | None = None, *, url: str = "") -> Greeting | None:
         self.asked.append("handshake")
-        return self.profile.handshake(head, body)
+        return self.profile.handshake(head, body, secret, url=url)
 
 
 @pytest.mark.req("R1")
 async def test_nothing_of_a_forged_request_is_read_but_its_signature() -> None:
     watched = Watched()
     desk = Desk(sources=(Source("stripe", watched, (Secret("first", SECRET.encode()),)),))
-    forged = desk.intake.receive(desk.intake.admit(desk.head(body(1))), body(2))
-    assert isinstance(forged, Answer) and forged.status == 401
+    forged = await desk.intake.respond(desk.intake.admit(desk.head(body(1))), body(2))
+    assert forged.status == 401
     assert watched.asked == ["present", "verify"]
     watched.asked.clear()
     assert (await desk.deliver(body(1))).status == 200
-    assert watched.asked == ["present", "verify", "handshake", "identify"]
+    assert watched.asked == ["present", "verify", "handshake", "find"]
 
 
 @pytest.mark.req("R3", "R5")

@@ -27,6 +27,7 @@ from landfast.ports.provider import Secret
 from landfast.processing.conclude import Conclusion
 from landfast.processing.execute import Execution
 from landfast.processing.group import Grouping
+from landfast.processing.invoke import Watch
 from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
 from landfast.processing.perform import Performance
@@ -136,8 +137,7 @@ class Floor:
             admitted = self.intake.admit(Head("POST", "/in/stripe", "", Headers(pairs), len(body)))
         except UnverifiedError as error:
             return answer_to(error)
-        outcome = self.intake.receive(admitted, body)
-        return outcome if isinstance(outcome, Answer) else await outcome
+        return await self.intake.respond(admitted, body)
 
     # Processing.
 
@@ -176,7 +176,7 @@ class Floor:
     async def perform(self, claimed: list[ClaimedEffect]) -> None:
         chance = SeededChance(self.hands)
         ledger, registry, clock = self.shop.ledger, self.shop.registry, self.shop.clock
-        await Performance(ledger, registry, clock, chance, self.threads, _hung).perform(claimed)
+        await Performance(ledger, registry, clock, chance, self.threads, Watch(_hung)).perform(claimed)
 
     def digest(self, key: str) -> ReceiptDigest:
         return receipt_digest(self.shop.inbox_id, "stripe", key)
@@ -190,7 +190,7 @@ class Floor:
     def _execution(self, hand: Hand) -> Execution:
         registry = Registry() if hand.old else self.shop.registry
         ledger, clock = self.shop.ledger, self.shop.clock
-        transactor = Transactor(ledger, registry, clock, self.threads, _hung)
+        transactor = Transactor(ledger, registry, clock, self.threads, Watch(_hung))
         conclusion = Conclusion(ledger, clock, SeededChance(hand.number))
         grouping = Grouping(transactor, ledger, lambda: False)
         return Execution(self.shop.inbox_id, registry, grouping, Outages(clock), conclusion, clock)

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from landfast.domain.delivery import Headers
 from landfast.domain.errors import ConfigError
 from landfast.providers import provider
 from landfast.providers.dedup import body_digest, key_rule
+from landfast.providers.locations import Sight
 from tests.providers.requests import head_of
+
+NOTHING = Sight(head_of({}), None)
 
 EVENT = {"id": "e1", "type": "made", "data": {"object": {"id": 7, "size": 1.5}}, "nonce": "a"}
 
@@ -86,7 +88,7 @@ def test_numbers_beyond_any_encoder_fall_back_to_the_body() -> None:
 
 def test_type_and_body_never_run_together() -> None:
     keys = key_rule("type+body", hmac_key="")
-    assert keys(Headers(), b"bc", None, "a") != keys(Headers(), b"c", None, "ab")
+    assert keys(NOTHING, b"bc", "a") != keys(NOTHING, b"c", "ab")
 
 
 @pytest.mark.parametrize("rule", ["fields:a", "hmac:id"])
@@ -95,7 +97,8 @@ def test_data_that_cannot_be_written_falls_back_to_the_body(rule: str) -> None:
     for _ in range(5_000):
         deep = [deep]
     for value in (deep, "\ud800"):
-        assert key_rule(rule, hmac_key="k")(Headers(), b"raw", {"id": "1", "a": value}, "") == body_digest(b"raw")
+        sight = Sight(head_of({}), {"id": "1", "a": value})
+        assert key_rule(rule, hmac_key="k")(sight, b"raw", "") == body_digest(b"raw")
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,22 @@ from __future__ import annotations
 
 import base64
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from landfast.domain.errors import ConfigError
+from landfast.domain.errors import ConfigError, UnverifiedError
+from landfast.intake.source import Source
+from landfast.intake.verify import examine
 from landfast.ports.provider import Secret
-from landfast.providers import provider
+from landfast.providers import Profile, provider
+from landfast.providers.request import Draft
+from landfast.providers.schemes.anyof import AnyOf
+from landfast.providers.schemes.keyforms import KeyForm, decode_key
+from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.secrets import load_secret
+from tests.providers.requests import scheme_of
 
 STANDARD = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
@@ -102,3 +110,79 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 def test_a_secret_never_shows_its_key() -> None:
     assert "hush" not in repr(load("hush"))
+
+
+@pytest.mark.req("R1")
+def test_a_short_secret_is_refused_unless_the_source_says_so() -> None:
+    def loaded(text: str, *, allow_short: bool, name: str = "stripe") -> Secret:
+        return load_secret(
+            text, provider=provider(name), name="s", environ={}, read_file=lambda path: Path(path).read_bytes(), allow_short=allow_short
+        )  # fmt: skip
+
+    with pytest.raises(ConfigError, match=r"has 15 bytes.*allow_short_secret") as caught:
+        loaded("fifteen-letters", allow_short=False)
+    assert "fifteen" not in str(caught.value)
+    assert loaded("fifteen-letters", allow_short=True).key == b"fifteen-letters"
+    assert loaded("sixteen--letters", allow_short=False).key == b"sixteen--letters"
+
+
+@pytest.mark.req("R1")
+@pytest.mark.parametrize(
+    ("form", "text", "key"),
+    [
+        ("text", "whsec_x", b"whsec_x"),
+        ("base64", "whsec_AAEC", b"\x00\x01\x02"),
+        ("base64", "AAEC", b"\x00\x01\x02"),
+        ("hex", " 00FF ", b"\x00\xff"),
+        ("sha1", "key", bytes.fromhex("a62f2225bf70bfaccbc7f1ef2a397836717377de")),
+        ("nfkd", "s\u00e9", b"se\xcc\x81"),
+    ],
+)
+def test_a_secret_becomes_a_key_in_the_way_of_its_sender(form: KeyForm, text: str, key: bytes) -> None:
+    assert decode_key(text, form) == key
+
+
+@pytest.mark.parametrize(("form", "text"), [("hex", "xyz"), ("hex", "abc"), ("base64", "a!"), ("base64", "whpk_AAAA")])
+def test_a_badly_encoded_secret_is_refused_without_being_shown(form: KeyForm, text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        decode_key(text, form)
+    assert text not in str(caught.value)
+
+
+@pytest.mark.req("R1")
+def test_a_public_key_is_never_the_key_of_an_hmac() -> None:
+    """Anybody knows it: with Standard Webhooks, whose secrets may be of either kind, anybody could sign with it."""
+    profile = provider("standard-webhooks")
+    public = Secret("public", profile.decode_secret("whpk_" + base64.b64encode(bytes(31) + b"\x01").decode()))
+    draft = Draft(b"{}")
+    scheme_of(profile).sign(draft, bytes(public.key), now=1_767_323_045.0, id_="msg_1")
+    head = draft.head()
+    with pytest.raises(UnverifiedError):
+        profile.verify(profile.present(head), head, b"{}", [public])
+
+
+@pytest.mark.req("R1")
+def test_a_secret_counts_from_its_beginning_until_its_end() -> None:
+    old, new = Secret("old", b"o", retired_at=200.0), Secret("new", b"n", active_from=100.0)
+    source = Source("source", provider("stripe"), (old, new))
+    named = {now: [secret.name for secret in source.active(now)] for now in (99.0, 100.0, 199.0, 200.0)}
+    assert named == {99.0: ["old"], 100.0: ["old", "new"], 199.0: ["old", "new"], 200.0: ["new"]}
+
+
+@pytest.mark.req("R1")
+def test_an_old_genuine_signature_beside_a_fresh_forged_one_is_refused() -> None:
+    """Each way to sign has its own time: a fresh one of one way must not vouch for a stale one of another."""
+    scheme = AnyOf(
+        SignedScheme(signature="header:X-New", content="{timestamp}{body}", timestamp="header:X-New-Time"),
+        SignedScheme(signature="header:X-Old", content="{timestamp}{body}", timestamp="header:X-Old-Time"),
+        by_key=True,
+    )
+    profile = Profile(name="made-up", scheme=scheme, key="body", type="body:type")
+    draft = Draft(b"{}")
+    scheme.schemes[1].sign(draft, b"k", now=1_000.0, id_="")
+    source = Source("source", profile, (Secret("s", b"k"),))
+    at = datetime.fromtimestamp(100_000, UTC)
+    draft.headers |= {"X-New": "0" * 64, "X-New-Time": "100000"}
+    with pytest.raises(UnverifiedError):
+        examine(source, draft.head(), b"{}", now=at)
+    assert examine(source, draft.head(), b"{}", now=datetime.fromtimestamp(1_000, UTC)).secret

@@ -4,87 +4,109 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
+from landfast.intake.source import Source
+from landfast.intake.verify import Examined, examine
 from landfast.ports.provider import Secret
-from landfast.providers import Profile, names, provider
-from tests.providers.requests import head_of
+from landfast.providers import Profile, provider
+from landfast.providers.catalogue import PROFILES
+from tests.providers.requests import headers_of
 
 FILE = Path(__file__).parents[3] / "shared" / "providers" / "vectors.json"
 
-LEGACY_GITHUB = provider("generic", header="X-Hub-Signature", algorithm="sha1", prefix="sha1=")
-"""What a GitHub server from before 2020 sends can be received too, as a generic source."""
+needs_vectors = pytest.mark.skipif(
+    not FILE.exists() and os.environ.get("CI") != "true",
+    reason="the folder with the vectors is not beside the repository",
+)
+
+SETTINGS = {"meta": {"verify_token": "unused"}}
 
 
-def vectors() -> list[Any]:
-    if not FILE.parent.exists() and os.environ.get("CI") != "true":
-        return []
-    return [vector for vector in json.loads(FILE.read_text()) if vector["provider"] in names()]
+def vectors() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(FILE.read_text()) if FILE.exists() else []
+    return found
 
 
-VECTORS = vectors()
+KNOWN = [vector for vector in vectors() if vector["provider"] in PROFILES]
 
 
 def profile_of(vector: dict[str, Any]) -> Profile:
-    return LEGACY_GITHUB if vector["scheme"] == "github-hub" else provider(vector["provider"])
+    options: dict[str, Any] = dict(SETTINGS.get(vector["provider"], {}))
+    if "key_id" in vector:
+        options |= {setting.removesuffix("?"): vector["key_id"] for setting in PROFILES[vector["provider"]].settings}
+    return provider(vector["provider"], **options)
+
+
+def secrets_of(vector: dict[str, Any], profile: Profile) -> tuple[Secret, ...]:
+    named = ("secret", "secret_secondary", "public_key", "certificate_pem", "webhook_id")
+    texts = [*(vector.get("secrets") or ()), *(vector[name] for name in named if vector.get(name))]
+    return tuple(Secret(f"secret {number}", profile.decode_secret(text)) for number, text in enumerate(texts))
 
 
 def body_of(vector: dict[str, Any]) -> bytes:
-    return base64.b64decode(vector["body_base64"]) if "body_base64" in vector else str(vector["body"]).encode()
+    return base64.b64decode(vector["body_base64"]) if "body_base64" in vector else str(vector.get("body", "")).encode()
 
 
-def secrets_of(vector: dict[str, Any], profile: Profile) -> list[Secret]:
-    return [Secret(text, profile.decode_secret(text)) for text in vector.get("secrets") or [vector["secret"]] if text]
+def head_of(vector: dict[str, Any]) -> Head:
+    url = urlsplit(vector.get("url") or vector.get("request_path") or "/in/source")
+    query = urlencode(vector["query"]) if vector.get("query") else url.query
+    return Head(vector["method"], url.path, query, headers_of(vector["headers"]))
 
 
-def is_accepted(vector: dict[str, Any]) -> bool:
+def examined(vector: dict[str, Any], body: bytes | None = None) -> Examined:
+    """By the very function that intake is made of."""
     profile = profile_of(vector)
-    head, body = head_of(vector["headers"]), body_of(vector)
+    # The sources of these often have no clock, or check no time.
+    has_clock = vector["now"] is not None
+    tolerance = vector["tolerance_seconds"] or 0.0 if has_clock else math.inf
+    url = (vector.get("url") or vector.get("request_path") or "").partition("?")[0]
+    source = Source("source", profile, secrets_of(vector, profile), tolerance=tolerance, public_url=url)
+    now = datetime.fromtimestamp(vector["now"] if has_clock else 1_600_000_000, UTC)
+    return examine(source, head_of(vector), body_of(vector) if body is None else body, now=now)
+
+
+def is_accepted(vector: dict[str, Any], body: bytes | None = None) -> bool:
     try:
-        signature = profile.present(head.headers)
-        profile.verify(signature, head, body, secrets_of(vector, profile))
-    except UnverifiedError:
+        examined(vector, body)
+    except (UnverifiedError, ConfigError):
         return False
-    if vector["now"] is None or signature.signed_at is None:
-        return True
-    return bool(abs(vector["now"] - signature.signed_at) <= vector["tolerance_seconds"])
+    return True
 
 
-def is_asymmetric(vector: dict[str, Any]) -> bool:
-    return str(vector.get("secret", "")).startswith("whpk_")
-
-
-@pytest.mark.skipif(not VECTORS, reason="the folder with the vectors is not beside the repository")
+@needs_vectors
 @pytest.mark.req("R1")
-def test_every_published_request_is_judged_as_its_publisher_says() -> None:
-    judged = [vector for vector in VECTORS if vector["kind"] == "request" and not is_asymmetric(vector)]
-    wrong = [vector["id"] for vector in judged if is_accepted(vector) != vector["expected_valid"]]
-    assert not wrong
-    assert {vector["provider"] for vector in judged} == {*names()} - {"generic"}
+@pytest.mark.parametrize("vector", KNOWN, ids=lambda vector: str(vector["id"]))
+def test_every_published_request_is_judged_as_its_publisher_says(vector: dict[str, Any]) -> None:
+    if vector["kind"] == "challenge":
+        greeting = examined(vector).greeting
+        assert greeting is not None
+        assert greeting.answer.body.decode() == vector["expected_response"]
+    else:
+        assert is_accepted(vector) == vector["expected_valid"]
 
 
-@pytest.mark.skipif(not VECTORS, reason="the folder with the vectors is not beside the repository")
+@needs_vectors
 def test_a_changed_byte_of_the_body_turns_every_valid_request_into_a_refused_one() -> None:
-    valid = [vector for vector in VECTORS if vector["expected_valid"] and not is_asymmetric(vector)]
-    assert valid
-    assert not [vector["id"] for vector in valid if is_accepted({**vector, "body": str(vector["body"]) + " "})]
+    valid = [vector for vector in KNOWN if vector["expected_valid"] and vector["kind"] == "request"]
+    covered = [vector for vector in valid if PROFILES[vector["provider"]].covers_body and vector["method"] == "POST"]
+    # SNS signs the values of fields: what stands between them may change.
+    covered = [vector for vector in covered if vector["provider"] != "aws-sns"]
+    assert covered
+    assert not [vector["id"] for vector in covered if is_accepted(vector, body_of(vector) + b" ")]
 
 
-@pytest.mark.skipif(not VECTORS, reason="the folder with the vectors is not beside the repository")
-def test_every_published_challenge_is_answered_as_its_publisher_says() -> None:
-    for vector in (vector for vector in VECTORS if vector["kind"] == "challenge"):
-        answer = profile_of(vector).handshake(head_of(vector["headers"]), body_of(vector))
-        assert answer is not None
-        assert answer.body.decode() in json.dumps(vector["expected_response"])
-
-
-@pytest.mark.skipif(not VECTORS, reason="the folder with the vectors is not beside the repository")
-def test_an_asymmetric_secret_is_refused_when_it_is_configured() -> None:
-    for vector in filter(is_asymmetric, VECTORS):
-        with pytest.raises(ConfigError, match="Ed25519"):
-            profile_of(vector).decode_secret(vector["secret"])
+@needs_vectors
+def test_the_vectors_of_providers_that_are_not_in_the_catalogue_are_listed() -> None:
+    """Not a failure: the list of what is left to do, shown with -s."""
+    missing = sorted({vector["provider"] for vector in vectors()} - PROFILES.keys())
+    print(f"{len(KNOWN)} of {len(vectors())} vectors run; not in the catalogue: {', '.join(missing) or 'none'}")

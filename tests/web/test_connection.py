@@ -13,7 +13,7 @@ import pytest
 
 from landfast.domain.answer import Answer
 from landfast.domain.census import SourceTally
-from landfast.intake.receive import Admitted
+from landfast.intake.receive import Admitted, Answered
 from landfast.web.health import HEALTHY
 from landfast.web.http.front import Limits
 from landfast.web.http.protocol import Connection
@@ -370,8 +370,8 @@ async def test_an_answer_that_cannot_be_sent_is_a_500_and_counted_once(
 ) -> None:
     receive = shop.desk.intake.receive
 
-    def impossible(admitted: Admitted, content: bytes) -> Answer:
-        receive(admitted, content)
+    def impossible(admitted: Admitted, content: bytes, answered: Answered) -> Answer:
+        receive(admitted, content, lambda _: None)
         return Answer(299, b"")
 
     monkeypatch.setattr(shop.desk.intake, "receive", impossible)

@@ -22,6 +22,7 @@ def profile_of(settings: SourceSettings) -> Profile:
             dedup=settings.dedup,
             dedup_key=settings.dedup_key,
             ordered_by=settings.ordered_by,
+            described=settings.described,
             **settings.options,
         )
     except ConfigError as error:
@@ -33,23 +34,37 @@ def secrets_of(settings: SourceSettings, folder: Path) -> tuple[Secret, ...]:
     profile = profile_of(settings)
     return tuple(
         load_secret(
-            reference,
+            secret.value,
             provider=profile,
-            name=f"source {settings.name}: secret {number}",
+            name=f"source {settings.name}: secret {secret.name or number}",
             environ=os.environ,
             read_file=lambda path: (folder / path).read_bytes(),
+            active_from=secret.start,
+            retired_at=secret.end,
+            allow_short=settings.allow_short_secret,
         )
-        for number, reference in enumerate(settings.secrets, start=1)
+        for number, secret in enumerate(settings.secrets, start=1)
     )
 
 
 def source_of(settings: SourceSettings, folder: Path) -> Source:
+    profile = profile_of(settings)
+    if profile.missing:
+        needed = profile.missing[0]
+        raise ConfigError(f'source {settings.name}: {profile.name} needs {needed}; write {needed} = "..." beside it')
+    if profile.needs_url and not settings.public_url:
+        raise ConfigError(
+            f"source {settings.name}: {profile.name} signs the public address, which only you know; "
+            'write public_url = "https://..." as you gave it to the sender'
+        )
     return Source(
         settings.name,
-        profile_of(settings),
+        profile,
         secrets_of(settings, folder),
         tolerance=settings.tolerance,
         body_limit=settings.body_limit or 0,
+        public_url=settings.public_url,
+        confirms=settings.confirm_subscription,
     )
 
 

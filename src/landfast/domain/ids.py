@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import NewType
 
 InboxId = NewType("InboxId", bytes)
@@ -28,7 +29,8 @@ EffectKey = NewType("EffectKey", str)
 
 
 def event_id(source: str, key: str) -> EventId:
-    return EventId(_digest(source.encode(), key.encode("utf-8", "surrogatepass")))
+    framed = _framed_source(source) + _framed(key.encode("utf-8", "surrogatepass"))
+    return EventId(hashlib.sha256(framed).digest()[:16])
 
 
 def ids_from(prefix: str) -> tuple[EventId, EventId]:
@@ -54,7 +56,15 @@ def worker_of(claim: Token) -> WorkerId:
     return WorkerId(claim[:8])
 
 
+@lru_cache(maxsize=1024)
+def _framed_source(source: str) -> bytes:
+    return _framed(source.encode())
+
+
 def _digest(*parts: bytes) -> bytes:
-    # Each part is preceded by its length, so that ("ab", "c") and ("a", "bc") differ.
-    framed = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
-    return hashlib.sha256(framed).digest()[:16]
+    return hashlib.sha256(b"".join(map(_framed, parts))).digest()[:16]
+
+
+def _framed(part: bytes) -> bytes:
+    # Preceded by its length, so that ("ab", "c") and ("a", "bc") differ.
+    return len(part).to_bytes(4, "big") + part

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 
 import msgspec
 
 from landfast.domain.delivery import Delivery, Head, Headers, Identity
-from landfast.domain.ids import EventId
+from landfast.domain.ids import EventId, event_id
 from landfast.intake.source import Source
+from landfast.ports.provider import Found
 
 TEXT_LIMIT = 512
 """Characters of a key, type or entity: the inbox's own limit, far above what any provider sends."""
@@ -21,14 +22,18 @@ CREDENTIAL_ENDINGS = (b"-token", b"-secret", b"-password", b"-api-key", b"-apike
 """Such as X-Gitlab-Token: a secret sent in clear. A signature is none, it proves one request only."""
 
 
-def identify(source: Source, head: Head, body: bytes, *, now: datetime) -> Sequence[Identity]:
-    """The events in this request, as text that every database can hold."""
-    return [_storable(identity) for identity in source.provider.identify(head, body, received_at=now)]
+def event_of(source: Source, found: Found) -> EventId:
+    return event_id(source.name, _storable_key(found.key))
+
+
+def identify(found: Found, *, now: datetime) -> Identity:
+    """What there is to know about an event, as text that every database can hold."""
+    return _storable(found.identity(now))
 
 
 def deliveries(
     source: Source,
-    identities: Sequence[Identity],
+    found: Sequence[Found],
     events: Sequence[EventId],
     *,
     head: Head,
@@ -37,44 +42,52 @@ def deliveries(
 ) -> Sequence[Delivery]:
     """One delivery for each event of the request, ready to be recorded."""
     headers = kept_headers(head.headers)
-    return [
-        Delivery(
-            source=source.name,
-            key=identity.key,
-            type=identity.type,
-            entity=identity.entity,
-            occurred_at=identity.occurred_at,
-            received_at=now,
-            headers=headers,
-            body=body,
-            event_id=event,
+    made = []
+    for each, event in zip(found, events, strict=True):
+        identity = identify(each, now=now)
+        made.append(
+            Delivery(
+                source=source.name,
+                key=identity.key,
+                type=identity.type,
+                entity=identity.entity,
+                occurred_at=identity.occurred_at,
+                received_at=now,
+                headers=headers,
+                body=body if identity.body is None else identity.body,
+                event_id=event,
+            )
         )
-        for identity, event in zip(identities, events, strict=True)
-    ]
+    return made
 
 
 def kept_headers(headers: Headers) -> bytes:
     """The headers as JSON pairs in the order they came, credentials left out. Latin-1 keeps every byte apart."""
-    return msgspec.json.encode(
-        [
-            (name.decode("latin-1"), value.decode("latin-1"))
-            for name, value in headers.pairs
-            if name not in CREDENTIALS and not name.endswith(CREDENTIAL_ENDINGS)
-        ]
-    )
+    kept = [(_kept_name(name), value.decode("latin-1")) for name, value in headers.pairs]
+    return msgspec.json.encode([pair for pair in kept if pair[0] is not None])
+
+
+@lru_cache(maxsize=1024)
+def _kept_name(name: bytes) -> str | None:
+    """None for a credential. Senders use the same few dozen names for ever."""
+    return None if name in CREDENTIALS or name.endswith(CREDENTIAL_ENDINGS) else name.decode("latin-1")
 
 
 def _storable(identity: Identity) -> Identity:
     key, kind, entity = identity.key, identity.type, identity.entity
     if _is_plain(key) and _is_plain(kind) and (entity is None or _is_plain(entity)):
         return identity
-    return replace(
+    return msgspec.structs.replace(
         identity,
-        # A key is never cut or repaired: two that differ must stay different, so an unfit one becomes its digest.
-        key=key if _is_plain(key) else hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest(),
+        key=_storable_key(key),
         type=_legible(kind),
         entity=None if entity is None else _legible(entity),
     )
+
+
+def _storable_key(key: str) -> str:
+    # Never cut or repaired: two that differ must stay different, so an unfit one becomes its digest.
+    return key if _is_plain(key) else hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _is_plain(text: str) -> bool:

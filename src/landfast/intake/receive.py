@@ -7,10 +7,12 @@ has the head of a request, `receive` when it has the body, and `refuse` when the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 from landfast import telemetry
 from landfast.domain import answer
@@ -22,45 +24,65 @@ from landfast.domain.errors import (
     UnsupportedEncodingError,
     WrongMethodError,
 )
-from landfast.domain.ids import EventId, event_id
+from landfast.domain.ids import EventId
 from landfast.intake.answers import answer_to
-from landfast.intake.identify import deliveries, identify
+from landfast.intake.identify import deliveries, event_of
+from landfast.intake.keys import Keys
 from landfast.intake.record import Conclude, Outcome
 from landfast.intake.source import Source
 from landfast.intake.tally import Tally
-from landfast.intake.verify import present, verify
+from landfast.intake.verify import greet, present, verify
 from landfast.ports.clock import Clock
-from landfast.ports.provider import Signature
+from landfast.ports.provider import Greeting, KeyNeeded, Signature
 from landfast.ports.seen import Seen
 
 NO_SOURCE = ""
 """Under this name requests are counted that name no source of ours."""
 
+NO_SIGNATURE = Signature()
+EMPTY = Answer(200, b'{"status":"empty"}')
+
+
+Answered = Callable[[Answer], None]
+"""Told the answer to a request, once."""
+
 
 class Records(Protocol):
     """What makes deliveries durable: `intake.record.GroupCommit`."""
 
-    def record(self, deliveries: Sequence[Delivery], conclude: Conclude) -> asyncio.Future[Answer]: ...
+    def record(self, deliveries: Sequence[Delivery], conclude: Conclude) -> None: ...
 
 
-class Admitted(NamedTuple):
+class Admitted(msgspec.Struct, frozen=True):
     """A request whose body is worth reading. Nothing is believed yet."""
 
     source: Source
     head: Head
     signature: Signature
     at: datetime
+    greeting: Greeting | None = None
+    """It is a handshake that nobody signs, and this is its answer; there is no signature then."""
 
 
 class Intake:
     """Every request ends in exactly one of stored, duplicate and rejected; here is where each is counted."""
 
-    def __init__(self, sources: Iterable[Source], *, recorder: Records, seen: Seen, tally: Tally, clock: Clock) -> None:
+    def __init__(
+        self,
+        sources: Iterable[Source],
+        *,
+        recorder: Records,
+        seen: Seen,
+        tally: Tally,
+        clock: Clock,
+        keys: Keys | None = None,
+    ) -> None:
         self._routes = {f"/in/{source.name}": source for source in sources}
         self._recorder = recorder
         self._seen = seen
         self._tally = tally
         self._clock = clock
+        self._keys = Keys(clock) if keys is None else keys
 
     def admit(self, head: Head) -> Admitted:
         """Everything that can be refused before the body is read, cheapest first. What it raises is counted already:
@@ -74,23 +96,36 @@ class Intake:
             self._reject(name, error)
             raise
 
-    def receive(self, admitted: Admitted, body: bytes) -> Answer | asyncio.Future[Answer]:
-        """The answer to a whole request: at once where nothing has to be written, or after the COMMIT. Never raises."""
-        source, head, signature, now = admitted
+    def receive(self, admitted: Admitted, body: bytes, answered: Answered) -> Answer | None:
+        """The answer to a whole request, at once where nothing has to be written. Otherwise None, and `answered` is
+        told after the COMMIT, whether or not anybody still listens. Never raises."""
+        source, head, now = admitted.source, admitted.head, admitted.at
         try:
-            verify(source, signature, head, body)
-            greeting = source.provider.handshake(head, body)
+            greeting = admitted.greeting
+            if greeting is None:
+                secret = verify(source, admitted.signature, head, body, now=now.timestamp(), keys=self._keys)
+                greeting = source.provider.handshake(head, body, secret, url=source.url_of(head))
             if greeting is not None:
+                return self._greeted(source, greeting)
+            found = source.provider.find(head, body)
+            if not found:  # an empty batch: a sender that shows that it is alive
                 self._tally.withdrawn(source.name)
-                return greeting
-            identities = identify(source, head, body, now=now)
-            events = [event_id(source.name, identity.key) for identity in identities]
+                return EMPTY
+            events = [event_of(source, each) for each in found]
             if all(map(self._seen.has, events)):
                 return self._duplicate(source.name, events)
-            request = deliveries(source, identities, events, head=head, body=body, now=now)
-            return self._recorder.record(request, partial(self._conclude, source.name, events[0]))
+            request = deliveries(source, found, events, head=head, body=body, now=now)
+            self._recorder.record(request, partial(self._conclude, source.name, events[0], answered))
+        except KeyNeeded as needed:
+            self._keys.need(needed, partial(self._receive_again, admitted, body, answered))
         except Exception as error:  # noqa: BLE001 - an error in here is answered like any other, never shown
             return self._reject(source.name, error)
+        return None
+
+    async def respond(self, admitted: Admitted, body: bytes) -> Answer:
+        """The same for whoever can wait. Who is cancelled while waiting does not cancel the storing."""
+        later: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        return self.receive(admitted, body, partial(_tell, later)) or await later
 
     def refuse(self, source: str | None, error: Exception) -> Answer:
         """The answer to a request that cannot be read: broken, cut short, too slow or too large. `source` is the
@@ -102,17 +137,36 @@ class Intake:
     def _admit(self, source: Source | None, head: Head) -> Admitted:
         if source is None:
             raise UnknownSourceError
-        if head.method != "POST":
+        if not source.provider.takes(head.method):
             raise WrongMethodError
         if not _is_identity(head.headers):
             raise UnsupportedEncodingError
         now = self._clock.now()
-        signature = present(source, head.headers, now=now.timestamp())
+        at = now.timestamp()
+        greeting = greet(source, head, now=at) if source.provider.greets else None
+        signature = present(source, head, now=at) if greeting is None else NO_SIGNATURE
         if head.content_length is not None and head.content_length > source.body_limit:
             raise BodyTooLargeError(f"{head.content_length} bytes announced")
-        return Admitted(source, head, signature, now)
+        return Admitted(source, head, signature, now, greeting)
 
-    def _conclude(self, source: str, first: EventId, outcome: Outcome) -> Answer:
+    def _receive_again(self, admitted: Admitted, body: bytes, answered: Answered, error: Exception | None) -> None:
+        """The key is there, or it is not to be had."""
+        given = self.receive(admitted, body, answered) if error is None else self._reject(admitted.source.name, error)
+        if given is not None:
+            answered(given)
+
+    def _greeted(self, source: Source, greeting: Greeting) -> Answer:
+        self._tally.withdrawn(source.name)
+        if greeting.visit is not None and source.confirms:
+            self._keys.visit(greeting.visit, source.name)
+        elif greeting.visit is not None:
+            telemetry.warn("open this address to confirm the subscription", source=source.name, address=greeting.visit)
+        return greeting.answer
+
+    def _conclude(self, source: str, first: EventId, answered: Answered, outcome: Outcome) -> None:
+        answered(self._answer(source, first, outcome))
+
+    def _answer(self, source: str, first: EventId, outcome: Outcome) -> Answer:
         if isinstance(outcome, Exception):
             return self._reject(source, outcome)
         again = [row.event_id for row in outcome if not row.is_new]
@@ -137,6 +191,11 @@ class Intake:
         else:
             telemetry.info("rejected", source=source, status=given.status, reason=error)
         return given
+
+
+def _tell(later: asyncio.Future[Answer], answer: Answer) -> None:
+    if not later.done():  # cancelled by whoever waited for it
+        later.set_result(answer)
 
 
 def _is_identity(headers: Headers) -> bool:

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from landfast import telemetry
-from landfast.domain.answer import Answer
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import InboxUnavailableError, OverloadedError, RowRefusedError
 from landfast.ports.inbox import Recorder
@@ -26,20 +25,19 @@ BUDGET = 64 * 1024 * 1024
 better than an answer that comes after the sender gave up, and memory stays bounded."""
 
 Outcome = Sequence[Recorded] | Exception
-Conclude = Callable[[Outcome], Answer]
-"""Turns what became of a request into its answer. Called exactly once, after the COMMIT."""
+Conclude = Callable[[Outcome], None]
+"""Told what became of a request. Called exactly once, after the COMMIT."""
 
 
 class _Waiting:
     """One request: all of its deliveries are recorded, or none."""
 
-    __slots__ = ("answer", "conclude", "deliveries", "recorded", "size")
+    __slots__ = ("conclude", "deliveries", "recorded", "size")
 
-    def __init__(self, deliveries: Sequence[Delivery], conclude: Conclude, answer: asyncio.Future[Answer]) -> None:
+    def __init__(self, deliveries: Sequence[Delivery], conclude: Conclude) -> None:
         self.deliveries = deliveries
         self.conclude = conclude
-        self.answer = answer
-        self.size = sum(len(delivery.body) + len(delivery.headers) for delivery in deliveries)
+        self.size = sum([len(delivery.body) + len(delivery.headers) for delivery in deliveries])
         self.recorded: list[Recorded] = []
 
 
@@ -54,19 +52,17 @@ class GroupCommit:
         self._commits: asyncio.Task[None] | None = None
         self._is_down = False
 
-    def record(self, deliveries: Sequence[Delivery], conclude: Conclude) -> asyncio.Future[Answer]:
-        """The answer, once the deliveries are durable or cannot be. It never fails, and nobody needs to wait for it: a
-        sender that went away still has its event stored. OverloadedError when too much is waiting already."""
-        loop = asyncio.get_running_loop()
-        request = _Waiting(deliveries, conclude, loop.create_future())
+    def record(self, deliveries: Sequence[Delivery], conclude: Conclude) -> None:
+        """Have the deliveries made durable, and `conclude` told when they are or cannot be. A sender that went away
+        meanwhile still has its event stored. OverloadedError when too much is waiting already."""
+        request = _Waiting(deliveries, conclude)
         # One request alone may exceed the budget, or it could never be taken.
         if self._held and self._held + request.size > self._budget:
             raise OverloadedError
         self._held += request.size
         self._waiting.append(request)
         if self._commits is None:
-            self._commits = loop.create_task(self._commit_waiting())
-        return request.answer
+            self._commits = asyncio.get_running_loop().create_task(self._commit_waiting())
 
     async def close(self) -> None:
         """Return when everything taken so far is answered."""
@@ -139,9 +135,10 @@ class GroupCommit:
     def _conclude_all(self, batch: list[_Waiting], error: Exception | None) -> None:
         for request in batch:
             self._held -= request.size
-            answer = request.conclude(request.recorded if error is None else error)
-            if not request.answer.done():  # cancelled by whoever waited for it
-                request.answer.set_result(answer)
+            try:
+                request.conclude(request.recorded if error is None else error)
+            except Exception as failure:  # noqa: BLE001 - one connection that fails must not keep its neighbours waiting
+                telemetry.error("an answer could not be given", trace=failure)
 
     def _note_outage(self, error: InboxUnavailableError) -> None:
         # It may come back as an older self, restored from a backup: what it has forgotten must not be a duplicate.
@@ -152,10 +149,17 @@ class GroupCommit:
 
 
 def _log_stored(batch: list[_Waiting]) -> None:
-    for request in batch:
-        new = {row.event_id for row in request.recorded if row.is_new}
-        for delivery in request.deliveries:
-            if delivery.event_id in new:
-                telemetry.info(
-                    "stored", source=delivery.source, type=delivery.type, key=delivery.key, id=delivery.event_id
-                )
+    # Together: a record of its own for each event would cost as much as verifying it.
+    telemetry.info_each(
+        "stored",
+        [
+            {"source": delivery.source, "type": delivery.type, "key": delivery.key, "id": delivery.event_id}
+            for request in batch
+            for delivery in _new_ones(request)
+        ],
+    )
+
+
+def _new_ones(request: _Waiting) -> list[Delivery]:
+    new = {row.event_id for row in request.recorded if row.is_new}
+    return [delivery for delivery in request.deliveries if delivery.event_id in new]

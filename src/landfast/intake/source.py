@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 
+from landfast.domain import answer
+from landfast.domain.answer import Answer
+from landfast.domain.delivery import Head
+from landfast.domain.errors import OverloadedError, UnverifiedError
 from landfast.ports.provider import Provider, Secret
-
-TOLERANCE = 300.0
-"""Seconds that a signed timestamp may be away from our clock, either way: what Stripe, Slack and Standard Webhooks all
-recommend. Longer lets a captured request live longer; shorter refuses senders whose clocks drift."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +17,43 @@ class Source:
     name: str
     provider: Provider
     secrets: tuple[Secret, ...]
-    tolerance: float = TOLERANCE
+    tolerance: float = 0.0
+    """Seconds that a signed time may be away from our clock; 0 asks for what suits the provider."""
     body_limit: int = 0
     """Bytes; 0 asks for what the provider is known to send at most."""
+    public_url: str = ""
+    """The address that the sender was given, without a query: some sign it. Never guessed from a request, whose Host
+    anybody may choose."""
+    confirms: bool = False
+    """Whether a handshake's address may be opened without asking the operator."""
+
+    refused: Answer = field(init=False, repr=False, compare=False)
+    """The answer to a wrong signature."""
+    _is_timed: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        # A frozen dataclass computes derived fields this way; they are set once, here.
         if not self.body_limit:
             object.__setattr__(self, "body_limit", self.provider.body_limit)
+        if not self.tolerance:
+            object.__setattr__(self, "tolerance", self.provider.tolerance)
+        object.__setattr__(self, "refused", _refusal(self.provider.refusal))
+        is_timed = any((secret.active_from, secret.retired_at) != (-math.inf, math.inf) for secret in self.secrets)
+        object.__setattr__(self, "_is_timed", is_timed)
+
+    def active(self, now: float) -> tuple[Secret, ...]:
+        """The secrets that count at this time."""
+        if not self._is_timed:
+            return self.secrets
+        return tuple(secret for secret in self.secrets if secret.active_from <= now < secret.retired_at)
+
+    def url_of(self, head: Head) -> str:
+        """The public URL of a request."""
+        return f"{self.public_url}?{head.query}" if head.query else self.public_url
+
+
+def _refusal(status: int) -> Answer:
+    if status == UnverifiedError.answer.status:
+        return UnverifiedError.answer
+    later = OverloadedError.answer.headers if status in {429, 503} else ()
+    return answer.error(status, "signature not verified", headers=later)

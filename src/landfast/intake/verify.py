@@ -2,22 +2,105 @@
 
 from __future__ import annotations
 
-from landfast.domain.delivery import Head, Headers
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from landfast.domain.delivery import Head, Identity
 from landfast.domain.errors import UnverifiedError
+from landfast.intake.identify import identify
 from landfast.intake.source import Source
-from landfast.ports.provider import Secret, Signature
+from landfast.ports.provider import NO_KEYS, Greeting, Secret, Signature
+
+LEEWAY = 1.0
+"""Seconds by which a token may be used before or after its lifetime, for clocks that differ."""
 
 
-def present(source: Source, headers: Headers, *, now: float) -> Signature:
-    """The signature that the headers present, if it is well formed and of our time. Needs no body, so that a stranger
+class Examined(NamedTuple):
+    """What a genuine request is: a handshake, or the events that it brings."""
+
+    secret: Secret | None
+    """None for a handshake that nobody signs."""
+    greeting: Greeting | None
+    identities: Sequence[Identity]
+
+
+def examine(source: Source, head: Head, body: bytes, *, now: datetime, keys: Mapping[str, bytes] = NO_KEYS) -> Examined:
+    """A whole request at once, by the same steps that intake takes one by one. Raises what they raise."""
+    at = now.timestamp()
+    greeting = greet(source, head, now=at) if source.provider.greets else None
+    if greeting is not None:
+        return Examined(None, greeting, ())
+    secret = verify(source, present(source, head, now=at), head, body, now=at, keys=keys)
+    greeting = source.provider.handshake(head, body, secret, url=source.url_of(head))
+    if greeting is not None:
+        return Examined(secret, greeting, ())
+    return Examined(secret, None, [identify(found, now=now) for found in source.provider.find(head, body)])
+
+
+def greet(source: Source, head: Head, *, now: float) -> Greeting | None:
+    """The answer to a handshake that nobody signs."""
+    try:
+        return source.provider.greet(head, source.active(now), url=source.url_of(head))
+    except UnverifiedError as error:
+        error.answer = source.refused
+        raise
+
+
+def present(source: Source, head: Head, *, now: float) -> Signature:
+    """The signature that the head presents, if it is well formed and of our time. Needs no body, so that a stranger
     cannot make us read one."""
-    signature = source.provider.present(headers)
-    # Written so that a NaN fails it too.
-    if signature.signed_at is not None and not abs(now - signature.signed_at) <= source.tolerance:
-        raise UnverifiedError(f"the timestamp is {now - signature.signed_at:+.0f} s away from our clock")
+    try:
+        signature = source.provider.present(head)
+        if signature.alternatives:
+            return _fresh_alternatives(signature, now, source.tolerance)
+        _check_time(signature, now, source.tolerance)
+    except UnverifiedError as error:
+        error.answer = source.refused
+        raise
     return signature
 
 
-def verify(source: Source, signature: Signature, head: Head, body: bytes) -> Secret:
+def verify(
+    source: Source, signature: Signature, head: Head, body: bytes, *, now: float, keys: Mapping[str, bytes] = NO_KEYS
+) -> Secret:
     """The secret that signed these exact bytes."""
-    return source.provider.verify(signature, head, body, source.secrets)
+    try:
+        secret = source.provider.verify(signature, head, body, source.active(now), url=source.url_of(head), keys=keys)
+        _check_moment(source.provider.signed_at(head, body), now, source.tolerance)
+    except UnverifiedError as error:
+        error.answer = source.refused
+        raise
+    return secret
+
+
+def _fresh_alternatives(signature: Signature, now: float, tolerance: float) -> Signature:
+    """Without those that are stale: beside a fresh one that is forged, an old one that is genuine would pass."""
+    fresh = []
+    reason: UnverifiedError | None = None
+    for scheme, each in signature.alternatives:
+        try:
+            _check_time(each, now, tolerance)
+        except UnverifiedError as error:
+            reason = reason or error
+        else:
+            fresh.append((scheme, each))
+    if not fresh and reason is not None:
+        raise reason
+    return msgspec.structs.replace(signature, alternatives=tuple(fresh))
+
+
+def _check_time(signature: Signature, now: float, tolerance: float) -> None:
+    _check_moment(signature.signed_at, now, tolerance)
+    if signature.lifetime is not None:
+        start, end = signature.lifetime
+        if not start - LEEWAY <= now <= end + LEEWAY:
+            raise UnverifiedError("the token is not valid yet" if now < start else "the token has expired")
+
+
+def _check_moment(signed_at: float | None, now: float, tolerance: float) -> None:
+    # Written so that a NaN fails it too.
+    if signed_at is not None and not abs(now - signed_at) <= tolerance:
+        raise UnverifiedError(f"the timestamp is {now - signed_at:+.0f} s away from our clock")

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
 
 from landfast.domain.answer import Answer
-from landfast.domain.delivery import Head, Headers, Identity
+from landfast.domain.delivery import Head, Identity
+from landfast.domain.errors import LandfastError
+
+NO_KEYS: Mapping[str, bytes] = MappingProxyType({})
+
+
+class PublicKey(bytes):
+    """A key that everybody may know, as DER. A type of its own, so that it can never be the key of an HMAC: anybody
+    could sign with that."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -17,23 +31,66 @@ class Secret:
 
     name: str
     key: bytes
+    active_from: float = -math.inf
+    retired_at: float = math.inf
+    """Unix seconds: it counts from the one until the other, so that two may overlap while a sender changes over."""
 
     def __repr__(self) -> str:
         return f"Secret({self.name!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True, gc=False):
     """A signature as presented, well formed but not yet believed."""
 
-    digests: tuple[bytes, ...]
-    """Decoded, each exactly as long as the algorithm makes them."""
+    digests: tuple[bytes, ...] = ()
+    """Decoded, each exactly as long as the algorithm makes them; empty where they stand in the body."""
     timestamp: bytes | None = None
     """The text that was signed, never a reparsed number."""
     signed_at: float | None = None
     """The same as unix seconds."""
     id: bytes | None = None
     """A message id that is part of what was signed."""
+    lifetime: tuple[float, float] | None = None
+    """The unix seconds between which the sender says that it counts."""
+    detail: Any = None
+    """What only the scheme that presented it reads."""
+    alternatives: tuple[tuple[Any, Signature], ...] = ()
+    """Where a sender has several ways to sign: each one that is here, with its scheme. Each has its own time, and one
+    that is not of our time must not be verified: a forger may put a fresh one beside it."""
+
+
+class Greeting(NamedTuple):
+    """What a handshake comes to."""
+
+    answer: Answer
+    visit: str | None = None
+    """An address, checked against those that the provider uses, that somebody must open before any event comes."""
+
+
+class KeyNeeded(LandfastError):  # noqa: N818 - a request to the caller, not an error
+    """The signature names a key of the provider's that must be fetched first; then verify again, with it in `keys`.
+    The address was checked against those that the provider is known to use."""
+
+    def __init__(
+        self, url: str, *, post: bytes | None = None, certificate_for: str | None = None, is_outdated: bool = False
+    ) -> None:
+        super().__init__(f"the key at {url} is needed")
+        self.url = url
+        self.post = post
+        """What to send for it; None asks with a GET."""
+        self.certificate_for = certificate_for
+        """The name that the certificate there must be for, chained to a root that this machine trusts."""
+        self.is_outdated = is_outdated
+        """What `keys` has for the address does not hold the key: it may be new."""
+
+
+class Found(Protocol):
+    """An event in a request. Of a duplicate, nothing but its key is ever read."""
+
+    @property
+    def key(self) -> str: ...
+
+    def identity(self, received_at: datetime) -> Identity: ...
 
 
 class Provider(Protocol):
@@ -45,21 +102,60 @@ class Provider(Protocol):
         """Bytes; what this provider is known to send at most."""
         ...
 
-    def present(self, headers: Headers) -> Signature:
-        """Read the signature from the headers, before the body is. Raises UnverifiedError for a missing, empty,
+    @property
+    def tolerance(self) -> float:
+        """Seconds that a signed time may be away from our clock; infinite where the sender's own retries are signed
+        with the time of the first."""
+        ...
+
+    @property
+    def refusal(self) -> int:
+        """The status that makes this sender come again, or give up, when its signature is refused."""
+        ...
+
+    def takes(self, method: str) -> bool:
+        """Whether requests with this method are events or handshakes of this provider."""
+        ...
+
+    @property
+    def greets(self) -> bool:
+        """Whether there are handshakes that this provider sends unsigned."""
+        ...
+
+    def greet(self, head: Head, secrets: Sequence[Secret], *, url: str = "") -> Greeting | None:
+        """The exact answer to a handshake that this provider sends unsigned; None for every other request. Raises
+        UnverifiedError when it carries a wrong token."""
+        ...
+
+    def present(self, head: Head) -> Signature:
+        """Read the signature from the head, before the body is. Raises UnverifiedError for a missing, empty,
         malformed, repeated, truncated, non-ASCII one, or for more of them than any sender sends."""
         ...
 
-    def verify(self, signature: Signature, head: Head, body: bytes, secrets: Sequence[Secret]) -> Secret:
+    def verify(
+        self,
+        signature: Signature,
+        head: Head,
+        body: bytes,
+        secrets: Sequence[Secret],
+        *,
+        url: str = "",
+        keys: Mapping[str, bytes] = NO_KEYS,
+    ) -> Secret:
         """The secret that matches. Every secret is tried against every digest in constant time, with no early exit.
-        Raises UnverifiedError when none does."""
+        `url` is the public one, with its query; `keys` are fetched ones, by address. Raises UnverifiedError when none
+        matches, and KeyNeeded when a key is missing."""
         ...
 
-    def identify(self, head: Head, body: bytes, *, received_at: datetime) -> Sequence[Identity]:
-        """The events in a verified request; one, for most. Never raises: a body that cannot be parsed is identified
-        by its digest, with an empty type, and becomes a dead letter later."""
+    def signed_at(self, head: Head, body: bytes) -> float | None:
+        """The signed time that stands in a verified body, as unix seconds; None where the head has it, or nothing."""
         ...
 
-    def handshake(self, head: Head, body: bytes) -> Answer | None:
+    def handshake(self, head: Head, body: bytes, secret: Secret | None = None, *, url: str = "") -> Greeting | None:
         """The exact answer to a verified request that is a provider's handshake and no event."""
+        ...
+
+    def find(self, head: Head, body: bytes) -> Sequence[Found]:
+        """The events in a verified request, in its order; one, for most, and none in an empty batch. Never raises: a
+        body that cannot be parsed is identified by its digest, with an empty type, and becomes a dead letter later."""
         ...

@@ -34,10 +34,18 @@ def _send(logger: logging.Logger, formatter: logging.Formatter) -> None:
 
 
 class _Line(logging.Formatter):
-    """The time of day is written out once a second, not once a line."""
+    """Each line of a record with the time of day, which is written out once a second, not once a line."""
 
     _second = -1
     _written = ""
+
+    def format(self, record: logging.LogRecord) -> str:
+        whole = super().format(record)
+        message = record.message
+        if "\n" not in message:
+            return whole
+        before, _, after = whole.partition(message)
+        return "\n".join([before + line for line in message.split("\n")]) + after
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802 - logging's own name
         second = int(record.created)

@@ -1,9 +1,10 @@
 """What makes two deliveries the same event: rules that give the dedup key, one line of text each.
 
     body:id, header:X-Event-Id    the sender's own id, wherever it stands
-    body                          the digest of the raw body
-    type+body                     the digest of the event's type and the raw body
+    body                          the digest of the raw body; in a request of many events, of the item's own bytes
+    type+body                     the digest of the event's type and the same
     fields:type,data.object.id    the digest of chosen fields, for bodies with nonces in them; `type` is the event's
+                                  of `item:id | item:uuid` the first that is there
     hmac:id                       an HMAC of the id there and the whole body in canonical form
 
 A rule that finds nothing falls back to the digest of the body: a duplicate may then run twice, but no event is lost.
@@ -18,25 +19,24 @@ from typing import Any
 
 import msgspec
 
-from landfast.domain.delivery import Headers
 from landfast.domain.errors import ConfigError
-from landfast.providers.locations import body_paths, pick_at, read_at
+from landfast.providers.locations import KINDS, Sight, first_at, pick_at, read_at
 
 LONGEST_KEY = 200
 """Characters. Ids have about 30; a unique index takes a few hundred bytes without a page of its own."""
 
-KeyRule = Callable[[Headers, bytes, Any, str], str]
-"""headers, raw body, light data, type -> the dedup key."""
+KeyRule = Callable[[Sight, bytes, str], str]
+"""What can be read of the event, its raw bytes, its type -> the dedup key."""
 
 
 def key_rule(rule: str, *, hmac_key: str) -> KeyRule:
     kind, colon, rest = rule.strip().partition(":")
     match kind, rest:
         case "body", "" if not colon:
-            return lambda _headers, body, _data, _type: body_digest(body)
+            return lambda _sight, body, _type: body_digest(body)
         case "type+body", "" if not colon:
-            return lambda _headers, body, _data, type_: _digest(type_.encode("utf-8", "surrogatepass"), body)
-        case "header" | "body", _ if rest and "+" not in rest:
+            return lambda _sight, body, type_: _digest(type_.encode("utf-8", "surrogatepass"), body)
+        case _, _ if kind in KINDS and rest and "+" not in rest:
             return _own_id(rule)
         case "fields", _ if rest:
             return _chosen_fields(rest.split(","))
@@ -47,14 +47,20 @@ def key_rule(rule: str, *, hmac_key: str) -> KeyRule:
     )
 
 
-def fields_read(rule: str) -> list[list[str]] | None:
-    """The fields of the body that a rule reads; None for all of them."""
+def places_read(rule: str) -> list[str] | None:
+    """The places that a rule reads; None for the whole body."""
     kind, _, rest = rule.strip().partition(":")
     if kind == "hmac":
         return None
     if kind == "fields":
-        return [path for name in rest.split(",") if name.strip() != "type" for path in body_paths(name)]
-    return body_paths(rule) if rest else []
+        return [name.strip() for name in rest.split(",") if name.strip() != "type"]
+    return [rule] if rest else []
+
+
+def reads_type(rule: str) -> bool:
+    """Whether the event's type is part of the key."""
+    kind, _, rest = rule.strip().partition(":")
+    return kind == "type+body" or (kind == "fields" and "type" in [name.strip() for name in rest.split(",")])
 
 
 def body_digest(body: bytes) -> str:
@@ -71,8 +77,8 @@ def storable(key: str) -> str:
 def _own_id(location: str) -> KeyRule:
     read = read_at(location)
 
-    def rule(headers: Headers, body: bytes, data: Any, _type: str) -> str:
-        id_ = read(headers, data)
+    def rule(sight: Sight, body: bytes, _type: str) -> str:
+        id_ = read(sight)
         return body_digest(body) if id_ is None else storable(id_)
 
     return rule
@@ -81,25 +87,25 @@ def _own_id(location: str) -> KeyRule:
 def _chosen_fields(names: list[str]) -> KeyRule:
     picks = [_field(name.strip()) for name in names]
 
-    def rule(headers: Headers, body: bytes, data: Any, type_: str) -> str:
-        values = [_canonical(pick(headers, data, type_)) for pick in picks]
+    def rule(sight: Sight, body: bytes, type_: str) -> str:
+        values = [_canonical(pick(sight, type_)) for pick in picks]
         return _digest(*values) if all(values) else body_digest(body)
 
     return rule
 
 
-def _field(name: str) -> Callable[[Headers, Any, str], Any]:
+def _field(name: str) -> Callable[[Sight, str], Any]:
     if name == "type":  # as the provider reads it, maybe from a header; `body:type` is the field of that name
-        return lambda _headers, _data, type_: type_ or None
-    pick = pick_at(name)
-    return lambda headers, data, _type: pick(headers, data)
+        return lambda _sight, type_: type_ or None
+    pick = first_at(name)
+    return lambda sight, _type: pick(sight)
 
 
 def _hmac_of(location: str, key: bytes) -> KeyRule:
     pick = pick_at(location)
 
-    def rule(headers: Headers, body: bytes, data: Any, _type: str) -> str:
-        id_, canonical = _canonical(pick(headers, data)), _canonical(data)
+    def rule(sight: Sight, body: bytes, _type: str) -> str:
+        id_, canonical = _canonical(pick(sight)), _canonical(sight.data if sight.item is None else sight.item)
         if not id_ or not canonical:
             return body_digest(body)
         return f"hmac:{hmac.digest(key, _length(id_) + id_ + canonical, 'sha256').hex()}"

@@ -1,4 +1,4 @@
-"""A provider that the user describes: any HMAC over the body."""
+"""A provider that the user describes in the source itself: any HMAC over the body."""
 
 from __future__ import annotations
 
@@ -7,16 +7,27 @@ from difflib import get_close_matches
 from typing import Any
 
 from landfast.domain.errors import ConfigError
-from landfast.providers.profile import Profile
-from landfast.providers.scheme import Algorithm, Encoding, HmacScheme, Unit
+from landfast.providers.profile import Profile, Sample
+from landfast.providers.schemes.signed import Encoding, SignedScheme, Unit
 
 NAME = "generic"
+
+SAMPLE = Sample(
+    type="order.created",
+    id="order-event-1001",
+    data={
+        "id": "{id}",
+        "type": "{type}",
+        "created_at": "2026-01-01T00:00:00Z",
+        "data": {"order": "1001", "total": 4200, "currency": "EUR"},
+    },
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     header: str = "X-Signature"
-    algorithm: Algorithm = "sha256"
+    algorithm: str = "sha256"
     encoding: Encoding = "hex"
     prefix: str = ""
     timestamp_header: str | None = None
@@ -40,16 +51,18 @@ def described(options: dict[str, Any]) -> Profile:
     content = chosen.content or ("{timestamp}.{body}" if chosen.timestamp_header else "{body}")
     return Profile(
         name=NAME,
-        scheme=HmacScheme(
-            headers=(chosen.header,),
+        title="Any HMAC",
+        scheme=SignedScheme(
+            signature=f"header:{chosen.header}",
             algorithm=chosen.algorithm,
             encoding=chosen.encoding,
             content=content,
             prefix=chosen.prefix,
-            timestamp_header=chosen.timestamp_header,
+            timestamp=f"header:{chosen.timestamp_header}" if chosen.timestamp_header else None,
             timestamp_unit=chosen.timestamp_unit,
         ),
         key="body",  # a field named `id` may be the object's: two events of one object would become one
         type=chosen.type,
         occurred_at=chosen.occurred_at,
+        samples=(SAMPLE,),
     )

@@ -1,7 +1,9 @@
 """Where a provider puts an id, a type, a time: one line of text each, compiled once.
 
-body:data.object.id                     a field of the decoded body; `body:` may be left out
+body:data.object.id                     a field of the decoded body, JSON or form; `body:` may be left out
 header:X-Shopify-Topic                  a header
+query:hub.mode, form:bt_signature       a parameter of the URL; a field of a form, never looked for in JSON
+item:id, parent:id                      in a request of many events: a field of this one, and of what it stands in
 header:Shopify-Topic | header:X-Topic   the first that is there
 header:X-GitHub-Event + body:action     joined with a dot; the first must be there, the others may be
 """
@@ -9,15 +11,29 @@ header:X-GitHub-Event + body:action     joined with a dot; the first must be the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
-from landfast.domain.delivery import Headers
+from landfast.domain.body import MOST_FORM_FIELDS
+from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError
 
-Pick = Callable[[Headers, Any], Any]
+KINDS = ("body", "header", "query", "form", "item", "parent")
+
+
+class Sight(NamedTuple):
+    """What can be read of one event: the request's head and data, and where it is one of many, its own."""
+
+    head: Head
+    data: Any
+    item: Any = None
+    parent: Any = None
+
+
+Pick = Callable[[Sight], Any]
 """The value at a place, as it is there; None where there is none."""
 
-Read = Callable[[Headers, Any], str | None]
+Read = Callable[[Sight], str | None]
 """The same as text; None also for what makes no name, such as an object, a float or an empty string."""
 
 
@@ -28,54 +44,114 @@ def read_at(location: str) -> Read:
     return choices[0] if len(choices) == 1 else _joined(choices[0], choices[1:])
 
 
+def first_at(location: str) -> Pick:
+    """The value, of any kind, at the first of these places that has one."""
+    picks = [pick_at(place) for place in location.split("|")]
+    if len(picks) == 1:
+        return picks[0]
+
+    def pick(sight: Sight) -> Any:
+        for each in picks:
+            value = each(sight)
+            if value is not None:
+                return value
+        return None
+
+    return pick
+
+
 def pick_at(place: str) -> Pick:
+    kind, rest = split_place(place)
+    match kind:
+        case "header":
+            return _in_header(rest)
+        case "query":
+            return _in_query(rest)
+        case "item":
+            return _in_fields(2, rest.split("."))
+        case "parent":
+            return _in_fields(3, rest.split("."))
+    return _in_fields(1, rest.split("."))
+
+
+def split_place(place: str) -> tuple[str, str]:
+    """`kind:rest`, checked."""
     kind, colon, rest = place.strip().partition(":")
     if not colon:
         kind, rest = "body", kind
-    if kind not in {"body", "header"} or not rest or "" in rest.split("."):
+    is_dotted = kind not in {"header", "query"}
+    if kind not in KINDS or not rest or (is_dotted and "" in rest.split(".")):
         raise ConfigError(f"{place.strip()!r} is no place in a request: write body:data.id or header:X-Event-Id")
-    return _in_header(rest) if kind == "header" else _in_body(rest.split("."))
+    return kind, rest
 
 
-def body_paths(location: str) -> list[list[str]]:
-    """The fields of the body that a location reads."""
-    places = [place.strip() for choice in location.split("+") for place in choice.split("|")]
-    return [place.removeprefix("body:").split(".") for place in places if not place.startswith("header:")]
+def paths(location: str, *kinds: str) -> list[list[str]]:
+    """The fields of these kinds that a location reads."""
+    places = [split_place(place) for choice in location.split("+") for place in choice.split("|")]
+    return [rest.split(".") for kind, rest in places if kind in kinds]
+
+
+def as_text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value or None
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= 128:
+        return str(value)  # ids have at most 128 bits; Python refuses to write out thousands of digits
+    return None
+
+
+def query_value(query: str, name: str) -> str | None:
+    """The one value of a parameter; None where it is missing or stands twice."""
+    if name not in query:  # no split for the many that have none
+        return None
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=MOST_FORM_FIELDS)
+    except ValueError:
+        return None
+    values = [value for key, value in pairs if key == name]
+    return values[0] if len(values) == 1 else None
+
+
+def walk(data: Any, path: list[str]) -> Any:
+    for step in path:
+        if isinstance(data, dict):
+            data = data.get(step)
+        elif isinstance(data, list) and step.isdecimal() and len(step) < 6 and int(step) < len(data):
+            data = data[int(step)]
+        else:
+            return None
+    return data
 
 
 def _in_header(name: str) -> Pick:
     key = name.lower().encode()
 
-    def pick(headers: Headers, _data: Any) -> str | None:
-        value = headers.get(key)
+    def pick(sight: Sight) -> str | None:
+        value = sight.head.headers.get(key)
         # Latin-1 takes any bytes and keeps different ones different: two ids must never become one.
         return None if value is None else value.decode("latin-1").strip()
 
     return pick
 
 
-def _in_body(path: list[str]) -> Pick:
-    def pick(_headers: Headers, data: Any) -> Any:
-        for step in path:
-            if isinstance(data, dict):
-                data = data.get(step)
-            elif isinstance(data, list) and step.isdecimal() and len(step) < 6 and int(step) < len(data):
-                data = data[int(step)]
-            else:
-                return None
-        return data
+def _in_query(name: str) -> Pick:
+    return lambda sight: query_value(sight.head.query, name)
 
-    return pick
+
+def _in_fields(part: int, path: list[str]) -> Pick:
+    if len(path) == 1 and not path[0].isdecimal():
+        (step,) = path
+
+        def pick_field(sight: Sight) -> Any:
+            data = sight[part]
+            return data.get(step) if isinstance(data, dict) else None
+
+        return pick_field
+    return lambda sight: walk(sight[part], path)
 
 
 def _picked_text(pick: Pick) -> Read:
-    def read(headers: Headers, data: Any) -> str | None:
-        value = pick(headers, data)
-        if isinstance(value, str):
-            return value or None
-        if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= 128:
-            return str(value)  # ids have at most 128 bits; Python refuses to write out thousands of digits
-        return None
+    def read(sight: Sight) -> str | None:
+        return as_text(pick(sight))
 
     return read
 
@@ -84,9 +160,9 @@ def _first_of(reads: list[Read]) -> Read:
     if len(reads) == 1:
         return reads[0]
 
-    def read(headers: Headers, data: Any) -> str | None:
+    def read(sight: Sight) -> str | None:
         for each in reads:
-            text = each(headers, data)
+            text = each(sight)
             if text is not None:
                 return text
         return None
@@ -95,10 +171,10 @@ def _first_of(reads: list[Read]) -> Read:
 
 
 def _joined(first: Read, others: list[Read]) -> Read:
-    def read(headers: Headers, data: Any) -> str | None:
-        head = first(headers, data)
+    def read(sight: Sight) -> str | None:
+        head = first(sight)
         if head is None:
             return None
-        return ".".join([head, *(text for each in others if (text := each(headers, data)) is not None)])
+        return ".".join([head, *(text for each in others if (text := each(sight)) is not None)])
 
     return read

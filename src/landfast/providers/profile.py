@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
-from landfast.domain.answer import Answer
 from landfast.domain.body import light, moment
-from landfast.domain.delivery import Head, Headers, Identity
-from landfast.ports.provider import Secret, Signature
-from landfast.providers.dedup import KeyRule, fields_read, key_rule, storable
-from landfast.providers.locations import Pick, Read, body_paths, pick_at, read_at
+from landfast.domain.delivery import Head, Identity
+from landfast.domain.errors import ConfigError
+from landfast.ports.provider import NO_KEYS, Greeting, Secret, Signature
+from landfast.providers.dedup import KeyRule, key_rule, places_read, reads_type, storable
+from landfast.providers.handshake import Handshake
+from landfast.providers.items import Item, Slice, slicer
+from landfast.providers.locations import Pick, Read, Sight, first_at, paths, pick_at, read_at
 from landfast.providers.outline import outline
-from landfast.providers.scheme import HmacScheme
+from landfast.providers.request import Request
+from landfast.providers.schemes import Scheme
 
 MEBIBYTE = 1024 * 1024
 
@@ -26,98 +30,233 @@ LONGEST_TYPE = 200
 FURTHEST_AHEAD = timedelta(days=1)
 """A sender's clock and time zone may be off by hours. An event from the year 9999 would outrank every later one."""
 
+REFUSALS = frozenset([498, *(status.value for status in HTTPStatus if status >= 400)])
+"""498 is in no RFC, and GoCardless asks for it."""
 
-@dataclass(frozen=True, slots=True)
-class Challenge:
-    """A handshake: if the field `when` of the body is `equals`, the answer is the field `echo`, as plain text."""
+TOLERANCE = 300.0
+"""Seconds that a signed timestamp may be away from our clock, either way: what Stripe, Slack and Standard Webhooks all
+recommend. Longer lets a captured request live longer; shorter refuses senders whose clocks drift."""
 
-    when: str
-    equals: str
-    echo: str
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redelivery:
+    """What is known of how a sender tries again; None for what is not. Seconds."""
+
+    timeout: float | None = None
+    """How long it waits for an answer."""
+    window: float | None = None
+    """From its first attempt to its last; 0 for a sender that never tries again."""
+    delays: tuple[float, ...] | None = None
+    """Between the attempts."""
+    success: str = "2xx"
+    ends_on: str | None = None
+    """What answer makes it give up at once."""
+    is_ordered: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A realistic request of this provider, written here. `{id}` and `{type}` in its text are filled in; of a type with
+    a dot, `{type.first}` and `{type.rest}` are the two parts, and a field that comes to nothing is left out."""
+
+    type: str
+    data: Any
+    """The body, as data."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    is_form: bool = False
+    id: str = "sample_1001"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Implements the Provider port. Places are written as in `locations`, the key as in `dedup`."""
+    """Implements the Provider port. Places are written as in `locations`, the key as in `dedup`, items as in `items`.
+    What each field is for in an entry of the catalogue stands in `landfast.providers.catalogue`."""
 
     name: str
-    scheme: HmacScheme
+    scheme: Scheme
     key: str
     type: str
+    title: str = ""
     entity: str | None = None
     occurred_at: str | None = None
-    challenge: Challenge | None = None
+    items: str | None = None
+    signed_at_place: str | None = None
+    handshakes: tuple[Handshake, ...] = ()
+    settings: tuple[str, ...] = ()
+    tolerance: float = TOLERANCE
+    refusal: int = 401
+    methods: tuple[str, ...] = ("POST",)
+    redelivery: Redelivery = Redelivery()
+    fetch_back: bool = False
+    samples: tuple[Sample, ...] = ()
+    setup: str = ""
+    traps: tuple[str, ...] = ()
     hmac_key: str = ""
     """For the dedup rule `hmac:`; the provider's name unless one is chosen."""
     body_limit: int = MEBIBYTE
     """Events have a few kilobytes; the largest that providers document are far below a mebibyte."""
+    given: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The source's values for the settings; a token may be among them."""
 
     _decode: Callable[[bytes | str], Any] = field(init=False, repr=False, compare=False)
+    _decode_item: Callable[[bytes | str], Any] = field(init=False, repr=False, compare=False)
     _read_key: KeyRule = field(init=False, repr=False, compare=False)
+    _keyed_by_type: bool = field(init=False, repr=False, compare=False)
     _read_type: Read = field(init=False, repr=False, compare=False)
-    _read_entity: Read = field(init=False, repr=False, compare=False)
-    _pick_occurred_at: Pick = field(init=False, repr=False, compare=False)
+    _read_entity: Read | None = field(init=False, repr=False, compare=False)
+    _pick_occurred_at: Pick | None = field(init=False, repr=False, compare=False)
+    _pick_signed_at: Pick | None = field(init=False, repr=False, compare=False)
+    _slice: Slice | None = field(init=False, repr=False, compare=False)
+    _has_parents: bool = field(init=False, repr=False, compare=False)
+    _unsigned: tuple[Handshake, ...] = field(init=False, repr=False, compare=False)
+    _signed: tuple[Handshake, ...] = field(init=False, repr=False, compare=False)
+    _methods: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # A frozen dataclass computes derived fields this way; they are set once, here.
-        object.__setattr__(self, "_read_key", key_rule(self.key, hmac_key=self.hmac_key or self.name))
-        object.__setattr__(self, "_read_type", read_at(self.type))
-        object.__setattr__(self, "_read_entity", read_at(self.entity) if self.entity else _nowhere)
-        object.__setattr__(self, "_pick_occurred_at", pick_at(self.occurred_at) if self.occurred_at else _nowhere)
-        object.__setattr__(self, "_decode", self._outline())
+        places = [place for place in (self.type, self.entity, self.occurred_at, self.signed_at_place) if place]
+        key_places = places_read(self.key)
+        derived = {
+            "_read_key": key_rule(self.key, hmac_key=self.hmac_key or self.name),
+            "_keyed_by_type": reads_type(self.key),
+            "_read_type": read_at(self.type),
+            "_read_entity": read_at(self.entity) if self.entity else None,
+            "_pick_occurred_at": first_at(self.occurred_at) if self.occurred_at else None,
+            "_pick_signed_at": pick_at(self.signed_at_place) if self.signed_at_place else None,
+            "_slice": slicer(self.items) if self.items else None,
+            "_has_parents": any("parent:" in place for place in [*places, self.key]),
+            "_unsigned": tuple(each for each in self.handshakes if not each.is_signed),
+            "_signed": tuple(each for each in self.handshakes if each.is_signed),
+            "_methods": frozenset([*self.methods, *(each.method for each in self.handshakes)]),
+            "_decode": _outlined(places, key_places, "body", "form"),
+            "_decode_item": _outlined(places, key_places, "item"),
+        }
+        for name, value in derived.items():  # a frozen dataclass computes derived fields this way: once, here
+            object.__setattr__(self, name, value)
+        if self.refusal not in REFUSALS:
+            raise ConfigError(
+                f"the provider {self.name!r} has refusal {self.refusal}; it must be an HTTP error, 400 to 599"
+            )
+        if self.items is None and ("item:" in self.key or any("item:" in place for place in places)):
+            raise ConfigError(f"the provider {self.name!r} reads item: and has no items; say where they stand")
+
+    @property
+    def covers_body(self) -> bool:
+        return self.scheme.covers_body
+
+    @property
+    def needs_url(self) -> bool:
+        return self.scheme.needs_url or any(each.needs_url for each in self.handshakes)
+
+    @property
+    def missing(self) -> Sequence[str]:
+        """The settings that a source must still give."""
+        return [name for name in self.settings if not name.endswith("?") and name not in self.given]
 
     def decode_secret(self, text: str) -> bytes:
         return self.scheme.decode_secret(text)
 
-    def present(self, headers: Headers) -> Signature:
-        return self.scheme.present(headers)
+    @property
+    def greets(self) -> bool:
+        return bool(self._unsigned)
 
-    def verify(self, signature: Signature, head: Head, body: bytes, secrets: Sequence[Secret]) -> Secret:  # noqa: ARG002 - schemes that sign the URL read the head
-        return self.scheme.verify(signature, body, secrets)
+    def takes(self, method: str) -> bool:
+        return method in self._methods
+
+    def greet(self, head: Head, secrets: Sequence[Secret], *, url: str = "") -> Greeting | None:
+        # The first secret answers: a sender that changes over asks again with the new one.
+        return _met(self._unsigned, Request(head, b"", url, self.given), secrets[0] if secrets else None)
+
+    def present(self, head: Head) -> Signature:
+        return self.scheme.present(head)
+
+    def verify(
+        self,
+        signature: Signature,
+        head: Head,
+        body: bytes,
+        secrets: Sequence[Secret],
+        *,
+        url: str = "",
+        keys: Mapping[str, bytes] = NO_KEYS,
+    ) -> Secret:
+        return self.scheme.verify(signature, Request(head, body, url, self.given, keys), secrets)
+
+    def signed_at(self, head: Head, body: bytes) -> float | None:
+        if self._pick_signed_at is None:
+            return None
+        data = light(body, head.headers.text(b"content-type"), read_json=self._decode)
+        at = moment(self._pick_signed_at(Sight(head, data)))
+        return None if at is None else at.timestamp()
+
+    def handshake(self, head: Head, body: bytes, secret: Secret | None = None, *, url: str = "") -> Greeting | None:
+        if not self._signed:
+            return None
+        return _met(self._signed, Request(head, body, url, self.given), secret)
+
+    def find(self, head: Head, body: bytes) -> Sequence[FoundEvent]:
+        data = light(body, head.headers.text(b"content-type"), read_json=self._decode)
+        items = None if self._slice is None else self._slice(body)
+        if items is None:
+            return (FoundEvent(self, Sight(head, data), body, None),)
+        return [FoundEvent(self, self._sight(head, data, item), item.body, item.body) for item in items]
 
     def identify(self, head: Head, body: bytes, *, received_at: datetime) -> Sequence[Identity]:
-        headers = head.headers
-        data = light(body, headers.text(b"content-type"), read_json=self._decode)
-        type_ = _shown(self._read_type(headers, data) or "")
-        entity = self._read_entity(headers, data)
-        occurred_at = moment(self._pick_occurred_at(headers, data))
-        if occurred_at is not None and occurred_at > received_at + FURTHEST_AHEAD:
-            occurred_at = None
-        return (
-            Identity(
-                key=self._read_key(headers, body, data, type_),
-                type=type_,
-                entity=None if entity is None else storable(entity),
-                occurred_at=occurred_at,
-            ),
+        return [found.identity(received_at) for found in self.find(head, body)]
+
+    def key_of(self, sight: Sight, body: bytes) -> str:
+        return self._read_key(sight, body, self.type_of(sight) if self._keyed_by_type else "")
+
+    def type_of(self, sight: Sight) -> str:
+        return _shown(self._read_type(sight) or "")
+
+    def entity_of(self, sight: Sight) -> str | None:
+        entity = None if self._read_entity is None else self._read_entity(sight)
+        return None if entity is None else storable(entity)
+
+    def moment_of(self, sight: Sight, received_at: datetime) -> datetime | None:
+        at = None if self._pick_occurred_at is None else moment(self._pick_occurred_at(sight))
+        return None if at is not None and at > received_at + FURTHEST_AHEAD else at
+
+    def _sight(self, head: Head, data: Any, item: Item) -> Sight:
+        parent = light(item.parent, None) if self._has_parents else None
+        return Sight(head, data, light(item.body, None, read_json=self._decode_item), parent)
+
+
+class FoundEvent:
+    """Implements the Found port: the key at once, the rest when it is asked for."""
+
+    __slots__ = ("_own", "_profile", "_sight", "key")
+
+    def __init__(self, profile: Profile, sight: Sight, body: bytes, own: bytes | None) -> None:
+        self._profile = profile
+        self._sight = sight
+        self._own = own
+        """Its exact bytes, where the request brings several events."""
+        self.key = profile.key_of(sight, body)
+
+    def identity(self, received_at: datetime) -> Identity:
+        profile, sight = self._profile, self._sight
+        return Identity(
+            self.key, profile.type_of(sight), profile.entity_of(sight), profile.moment_of(sight, received_at), self._own
         )
 
-    def handshake(self, head: Head, body: bytes) -> Answer | None:
-        challenge = self.challenge
-        if challenge is None or challenge.equals.encode() not in body:  # no parse for the many that are no handshake
-            return None
-        data = light(body, head.headers.text(b"content-type"))
-        if not isinstance(data, dict) or data.get(challenge.when) != challenge.equals:
-            return None
-        echo = data.get(challenge.echo)
-        if not isinstance(echo, str):
-            return None
-        # Plain text and nosniff: what a sender chose must never run in somebody's browser.
-        return Answer(200, echo.encode(), b"text/plain; charset=utf-8", ((b"x-content-type-options", b"nosniff"),))
 
-    def _outline(self) -> Callable[[bytes | str], Any]:
-        key_fields = fields_read(self.key)
-        if key_fields is None:
-            return msgspec.json.decode
-        places = (place for place in (self.type, self.entity, self.occurred_at) if place)
-        return outline([*key_fields, *(path for place in places for path in body_paths(place))])
+def _met(handshakes: Sequence[Handshake], request: Request, secret: Secret | None) -> Greeting | None:
+    for each in handshakes:
+        greeting = each.met(request, secret)
+        if greeting is not None:
+            return greeting
+    return None
+
+
+def _outlined(places: Sequence[str], key_places: Sequence[str] | None, *kinds: str) -> Callable[[bytes | str], Any]:
+    """A decoder of what the profile reads there; of all, where the key is made of all."""
+    if key_places is None:
+        return msgspec.json.decode
+    return outline([path for place in [*places, *key_places] for path in paths(place, *kinds)])
 
 
 def _shown(text: str) -> str:
     if len(text) <= LONGEST_TYPE and text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in text[:LONGEST_TYPE])
-
-
-def _nowhere(_headers: Headers, _data: Any) -> None:
-    return None

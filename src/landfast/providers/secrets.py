@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 from landfast.domain.errors import ConfigError
-from landfast.ports.provider import Secret
+from landfast.ports.provider import PublicKey, Secret
 from landfast.providers.profile import Profile
+
+SHORTEST = 16
+"""Bytes: 128 bits, if they are random. What is shorter can be guessed from one captured request."""
 
 
 def load_secret(
@@ -16,6 +20,9 @@ def load_secret(
     name: str,
     environ: Mapping[str, str],
     read_file: Callable[[str], bytes],
+    active_from: float = -math.inf,
+    retired_at: float = math.inf,
+    allow_short: bool = True,
 ) -> Secret:
     """The key that the reference stands for, under a name that may be logged; ConfigError says what is wrong."""
     kind, colon, place = reference.partition(":")
@@ -26,9 +33,15 @@ def load_secret(
     else:
         text, origin = reference, name
     try:
-        return Secret(name=name, key=provider.decode_secret(text))
+        key = provider.decode_secret(text)
     except ConfigError as error:
         raise ConfigError(f"{origin}: {error}") from None
+    if len(key) < SHORTEST and not isinstance(key, PublicKey) and not allow_short:
+        raise ConfigError(
+            f"{origin}: the secret has {len(key)} bytes, and under {SHORTEST} it can be guessed; "
+            "choose a longer one, or write allow_short_secret = true in the source"
+        )
+    return Secret(name, key, active_from, retired_at)
 
 
 def _from_environment(variable: str, *, name: str, environ: Mapping[str, str]) -> str:

@@ -17,14 +17,14 @@ from landfast.app import Inbox
 from landfast.app.sources import profile_of
 from landfast.app.stores import InboxStore, Stores
 from landfast.app.system import SystemClock
-from landfast.config import Address
+from landfast.config import Address, SecretSettings
 from landfast.domain.answer import Answer
-from landfast.domain.delivery import Head, Headers
+from landfast.domain.delivery import Head
 from landfast.domain.errors import SenderError, UserError
 from landfast.intake.answers import answer_to
 from landfast.intake.receive import Intake
 from landfast.processing.worker import Worker
-from landfast.providers.signing import sample, sign
+from landfast.providers.signing import sample, signed_request
 
 SECRET = "whsec_bGFuZGZhc3QtdGVzdC1zZWNyZXQ="  # noqa: S105 - signs nothing outside of a test
 
@@ -97,11 +97,14 @@ class TestInbox:
         settings = self._copy.sources.get(source)
         if settings is None:
             raise UserError(f"deliver: there is no source {source!r}")
-        content = _bytes(body) if body is not None else sample(settings.provider, type, id=id)
+        profile = profile_of(settings)
+        content = _bytes(body) if body is not None else sample(profile, type, id=id)
         now = self._clock.now().timestamp()
-        headers = sign(profile_of(settings), content, SECRET, now=now, id=id, type=type)
-        pairs = Headers((name.encode(), value.encode()) for name, value in headers.items())
-        answer = await self._take_in(Head("POST", f"/in/{source}", "", pairs, len(content)), content)
+        signed = signed_request(profile, content, SECRET, now=now, id=id, type=type, url=settings.public_url)
+        head = signed.head()
+        answer = await self._take_in(
+            Head("POST", f"/in/{source}", head.query, head.headers, len(signed.body)), signed.body
+        )
         return Delivered(answer.status, json.loads(answer.body))
 
     async def drain(self) -> None:
@@ -120,16 +123,18 @@ class TestInbox:
         inbox = copy.copy(self._inbox)
         store, ledger = Address(str(folder / "inbox.db")), Address(str(folder / "ledger.db"))
         inbox.settings = replace(inbox.settings, store=store, ledger=ledger, hands=1, workers=1)
-        inbox.sources = {name: replace(source, secrets=(SECRET,)) for name, source in inbox.sources.items()}
+        inbox.sources = {
+            name: replace(source, secrets=(SecretSettings(value=SECRET),)) for name, source in inbox.sources.items()
+        }
         inbox.clock = self._clock
         return inbox
 
     async def _take_in(self, head: Head, body: bytes) -> Answer:
         try:
-            outcome = self._intake.receive(self._intake.admit(head), body)
+            admitted = self._intake.admit(head)
         except SenderError as error:
             return answer_to(error)
-        return outcome if isinstance(outcome, Answer) else await outcome
+        return await self._intake.respond(admitted, body)
 
 
 class _ShiftedClock(SystemClock):

@@ -63,9 +63,7 @@ async def _answer(intake: Intake, head: Head, receive: Receive) -> Answer:
     except BaseException:  # cancelled, or the server's own `receive` failed: it still ends as one of the three
         intake.refuse(admitted.source.name, FramingError("given up in the body"))
         raise
-    outcome = intake.receive(admitted, body)
-    # A server that cancels us here, because the client left, does not cancel the storing.
-    return outcome if isinstance(outcome, Answer) else await outcome
+    return await intake.respond(admitted, body)
 
 
 async def _read_body(admitted: Admitted, receive: Receive) -> bytes:

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from landfast.cli.storm.load import post
+from landfast.ports.provider import Secret
 from landfast.providers import provider
+from landfast.providers.signing import sign
 
 EVENT = "evt_1NqQPbL7xK9"
 """The event of the story: $89.99 for one pair of running shoes."""
@@ -19,7 +21,7 @@ class Sender:
     def __init__(self, secret: str) -> None:
         self.secret = secret
         self._profile = provider("stripe")
-        self._key = self._profile.decode_secret(secret)
+        self._key = Secret("demo", self._profile.decode_secret(secret))
 
     def payment(self, event: str = EVENT, **metadata: str) -> bytes:
         payment = {
@@ -41,8 +43,8 @@ class Sender:
 
     def delivery(self, body: bytes) -> bytes:
         """Signed now, as each delivery is."""
-        headers = self._profile.scheme.sign(body, self._key, now=time.time(), id_="")
-        return post("/in/stripe", {"content-type": "application/json", **headers}, body)
+        headers = sign(self._profile, body, self._key, now=time.time())
+        return post("/in/stripe", headers, body)
 
     def deliveries(self, body: bytes, count: int) -> Iterator[bytes]:
         return (self.delivery(body) for _ in range(count))

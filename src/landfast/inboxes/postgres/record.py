@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from landfast.domain.census import TallyReport
 from landfast.domain.delivery import Delivery, Recorded
-from landfast.domain.ids import EventId
 from landfast.inboxes.postgres.connection import Connections
 from landfast.inboxes.postgres.statements import SQL
 
@@ -18,17 +17,13 @@ class Recording:
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
         if not deliveries:
             return []
-        first: dict[EventId, tuple[int, Delivery]] = {}
-        for place, delivery in enumerate(deliveries):
-            first.setdefault(delivery.event_id, (place, delivery))
-        columns = _columns([first[event] for event in sorted(first)])
+        # Twins in one batch: the first of them is recorded.
+        first = {delivery.event_id: place for place, delivery in reversed(list(enumerate(deliveries)))}
+        columns = _columns([(first[event], deliveries[first[event]]) for event in sorted(first)])
         # Dead before the COMMIT: nothing was acknowledged. Dead after it: the sender's retry is a duplicate.
         async with self._connections.recording() as connection:
-            fresh = {row[0] for row in await connection.fetch(SQL["record"], *columns)}
-        return [
-            Recorded(delivery.event_id, is_new=delivery.event_id in fresh and first[delivery.event_id][0] == place)
-            for place, delivery in enumerate(deliveries)
-        ]
+            new = {first[event] for (event,) in await connection.fetch(SQL["record"], *columns)}
+        return [Recorded(delivery.event_id, place in new) for place, delivery in enumerate(deliveries)]
 
     async def tally(self, report: TallyReport) -> None:
         sources = sorted(report.sources.items())

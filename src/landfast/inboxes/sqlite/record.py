@@ -48,17 +48,16 @@ class Recording:
 
 
 def _insert(connection: apsw.Connection, deliveries: Sequence[Delivery]) -> list[Recorded]:
-    cursor = connection.cursor()
-    ((seq,),) = ask(connection, "record_next")
-    recorded = []
-    for what in deliveries:
-        received_at = micros(what.received_at)
-        is_new = bool(cursor.execute(SQL["record_identity"], (what.event_id, received_at, seq)).fetchall())
-        recorded.append(Recorded(what.event_id, is_new))
-        if is_new:
-            occurred_at = micros_or_none(what.occurred_at)
-            identity = (what.source, what.key, what.type, what.entity, occurred_at)
-            cursor.execute(SQL["record_body"], (seq, what.event_id, received_at, *identity, what.headers, what.body))
-            cursor.execute(SQL["record_work"], (seq, what.event_id, received_at, what.source, what.entity))
-            seq += 1
-    return recorded
+    ((next_seq,),) = ask(connection, "record_next")
+    placed = [(seq, what, micros(what.received_at)) for seq, what in enumerate(deliveries, next_seq)]
+    identities = [(what.event_id, received_at, seq) for seq, what, received_at in placed]
+    new = {seq for (seq,) in connection.executemany(SQL["record_identity"], identities)}
+    bodies = [
+        (seq, what.event_id, received_at, what.source, what.key, what.type, what.entity,
+         micros_or_none(what.occurred_at), what.headers, what.body)
+        for seq, what, received_at in placed
+        if seq in new
+    ]  # fmt: skip
+    connection.executemany(SQL["record_body"], bodies)
+    connection.executemany(SQL["record_work"], [(*row[:4], row[6]) for row in bodies])
+    return [Recorded(what.event_id, seq in new) for seq, what, _ in placed]

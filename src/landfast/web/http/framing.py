@@ -8,9 +8,9 @@ smuggled past a proxy. After any refusal here the connection ends, because nobod
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import httptools
+import msgspec
 
 from landfast.domain import answer
 from landfast.domain.delivery import Head, Headers
@@ -25,13 +25,16 @@ TARGET_LIMIT = 8 * 1024
 HEADER_LIMIT = 100
 """Headers of one request; senders send 10 to 25."""
 
+LENGTH_DIGITS = 18
+"""Of a Content-Length: an exabyte, and still a number that every platform can hold."""
+
 _REQUEST_LINE = re.compile(rb"([A-Z]+) ([!-~]+) HTTP/1\.([01])\r\n")
-_LENGTH = re.compile(rb"[0-9]{1,18}")
+_SLASH = ord("/")
 _HEADERS_TOO_LARGE = answer.error(431, "headers too large", close=True)
 _TARGET_TOO_LONG = answer.error(414, "request target too long", close=True)
 
 
-class Start(NamedTuple):
+class Start(msgspec.Struct, frozen=True):
     """The head of a request, and how its body is framed."""
 
     head: Head
@@ -61,26 +64,21 @@ def parse_head(block: bytes) -> Start:
     method, target, minor = line.groups()
     if len(target) > TARGET_LIMIT:
         raise FramingError("target too long", status=_TARGET_TOO_LONG)
-    pairs = _tokenise(block)
-    if len(pairs) > HEADER_LIMIT:
+    headers = Headers(_tokenise(block))
+    if len(headers.pairs) > HEADER_LIMIT:
         raise FramingError("too many headers", status=_HEADERS_TOO_LARGE)
-    headers = Headers(pairs)
     is_newer = minor == b"1"
-    if is_newer and (headers.get(b"host") is None or headers.is_repeated(b"host")):
+    get = headers.get
+    if is_newer and (get(b"host") is None or headers.is_repeated(b"host")):
         raise FramingError("HTTP/1.1 needs exactly one Host")
-    path, _, query = _origin_form(target).partition(b"?")
-    head = Head(
-        method.decode("ascii"),
-        path.decode("ascii"),
-        query.decode("ascii"),
-        headers,
-        _content_length(headers),
-    )
+    path, _, query = (target if target[0] == _SLASH else _origin_form(target)).decode("ascii").partition("?")
+    length, coding = get(b"content-length"), get(b"transfer-encoding")
+    connection, expect = get(b"connection"), get(b"expect")
     return Start(
-        head,
-        _is_chunked(headers, is_newer=is_newer),
-        is_newer and not _has_word(headers.get(b"connection"), b"close"),
-        is_newer and _has_word(headers.get(b"expect"), b"100-continue"),
+        Head(method.decode("ascii"), path, query, headers, None if length is None else _content_length(length)),
+        coding is not None and _is_chunked(coding, is_newer=is_newer),
+        is_newer and not (connection is not None and _has_word(connection, b"close")),
+        is_newer and expect is not None and _has_word(expect, b"100-continue"),
     )
 
 
@@ -109,8 +107,6 @@ def _tokenise(block: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def _origin_form(target: bytes) -> bytes:
-    if target.startswith(b"/"):
-        return target
     # The absolute form, which a request through a proxy has: RFC 9112 asks every server to accept it.
     scheme, separator, rest = target.partition(b"://")
     if separator and scheme.lower() in {b"http", b"https"}:
@@ -120,26 +116,20 @@ def _origin_form(target: bytes) -> bytes:
     raise FramingError("malformed request target")
 
 
-def _content_length(headers: Headers) -> int | None:
-    value = headers.get(b"content-length")
-    if value is None:
-        return None
-    if not _LENGTH.fullmatch(value):
+def _content_length(value: bytes) -> int:
+    if not value.isdigit() or len(value) > LENGTH_DIGITS:
         raise FramingError("malformed Content-Length")
     return int(value)
 
 
-def _is_chunked(headers: Headers, *, is_newer: bool) -> bool:
-    value = headers.get(b"transfer-encoding")
-    if value is None:
-        return False
+def _is_chunked(value: bytes, *, is_newer: bool) -> bool:
     if value.lower() != b"chunked" or not is_newer:
         raise FramingError("unknown Transfer-Encoding")
     return True
 
 
-def _has_word(value: bytes | None, word: bytes) -> bool:
-    return value is not None and word in [part.strip() for part in value.lower().split(b",")]
+def _has_word(value: bytes, word: bytes) -> bool:
+    return word in [part.strip() for part in value.lower().split(b",")]
 
 
 def _too_large(buffer: bytes) -> FramingError:

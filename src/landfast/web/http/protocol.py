@@ -62,21 +62,25 @@ class Connection(asyncio.Protocol):
             self._close()
 
     def data_received(self, data: bytes) -> None:
-        if self._phase is Phase.LINGERING:
+        phase = self._phase
+        if phase is Phase.LINGERING:
             self._lingered += len(data)
             if self._lingered > self._front.limits.linger_bytes:
                 self._transport.abort()
-        elif self._phase is Phase.ANSWERING or self._is_choked:
+        elif phase is Phase.ANSWERING or self._is_choked:
             # One request at a time: what comes early waits in the kernel, at the sender's cost.
             self._buffer += data
             self._pause()
-        elif self._phase is not Phase.CLOSING:
-            if self._phase is Phase.BODY:
+        elif phase is not Phase.CLOSING:
+            is_first = not self._buffer
+            self._buffer = data if is_first else self._buffer + data
+            if phase is Phase.BODY:
                 self.deadline += len(data) / self._front.limits.body_rate
-            elif not self._buffer:
-                self.deadline = self._front.time() + self._front.limits.head_seconds
-            self._buffer = self._buffer + data if self._buffer else data
-            self._advance()
+                self._advance()
+            else:
+                self._advance()
+                if is_first and self._buffer and self._phase is Phase.HEAD:
+                    self.deadline = self._front.time() + self._front.limits.head_seconds
 
     def eof_received(self) -> bool:
         """True keeps the other direction open."""
@@ -145,7 +149,7 @@ class Connection(asyncio.Protocol):
         is_whole = not start.is_chunked and len(self._buffer) - end >= length
         body = self._buffer[end : end + length] if is_whole else b""
         self._buffer = self._buffer[end + len(body) :]
-        if asks_for_health(head):
+        if head.method != "POST" and asks_for_health(head):
             self._answer_early(HEALTHY, is_whole=is_whole)
             return True
         try:
@@ -189,17 +193,16 @@ class Connection(asyncio.Protocol):
 
     def _receive(self, admitted: Admitted, body: bytes) -> None:
         self._admitted = None  # from here on intake answers for it, whatever becomes of the connection
-        outcome = self._front.intake.receive(admitted, body)
-        if isinstance(outcome, Answer):
-            self._answer(outcome)
+        answer = self._front.intake.receive(admitted, body, self._answered)
+        if answer is not None:
+            self._answer(answer)
         else:
             self._phase = Phase.ANSWERING
             self.deadline = math.inf  # the inbox's own timeouts end this wait
-            outcome.add_done_callback(self._answered)
 
-    def _answered(self, outcome: asyncio.Future[Answer]) -> None:
+    def _answered(self, answer: Answer) -> None:
         if self._phase is Phase.ANSWERING:  # else the client is gone
-            self._answer(outcome.result())
+            self._answer(answer)
             self._go_on()
 
     def _answer(self, answer: Answer) -> None:
@@ -207,7 +210,7 @@ class Connection(asyncio.Protocol):
         start = self._start
         closes = answer.close or start is None or not start.keeps_alive or self._is_ended or self._front.is_draining
         self._send(answer, closes=closes)
-        self._forget_request()
+        self._start = None
         if closes:
             self._close()
             return
@@ -235,7 +238,8 @@ class Connection(asyncio.Protocol):
         return None if self._admitted is None else self._admitted.source.name
 
     def _go_on(self) -> None:
-        self._advance()
+        if self._buffer:
+            self._advance()
         # Only when what came early is used up: otherwise each answer would let in more than its request took.
         if self._is_paused and self._phase in {Phase.HEAD, Phase.BODY, Phase.LINGERING} and not self._is_choked:
             self._is_paused = False

@@ -9,6 +9,7 @@ from landfast.domain.answer import Answer
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+_STATUS_LINES[498] = b"HTTP/1.1 498 Invalid Token\r\n"  # in no RFC; GoCardless asks for it
 
 
 def render(answer: Answer, *, closes: bool, is_head: bool = False) -> bytes:

@@ -7,6 +7,7 @@ import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from landfast.domain.census import SourceTally, TallyReport
@@ -63,7 +64,7 @@ class RecordConformance:
 
     async def test_a_duplicate_inside_a_batch_is_not_new(self, bench: Bench) -> None:
         first, other = delivery("a", body=b"first"), delivery("b")
-        recorded = await bench.inbox.record([first, other, replace(first, body=b"second")])
+        recorded = await bench.inbox.record([first, other, msgspec.structs.replace(first, body=b"second")])
         assert [one.is_new for one in recorded] == [True, True, False]
         assert (await look(bench.inbox, first.event_id)).body == b"first"
 

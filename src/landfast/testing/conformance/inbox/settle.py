@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from landfast.domain.ids import HandlerName
@@ -139,7 +140,7 @@ class SettleConformance:
 
     async def test_unhandled_events_whose_type_matches_are_requeued_newest_first(self, bench: Bench) -> None:
         kinds = ["order.created", "order.paid", "Order.created", "order_created", "order.created"]
-        shelved = [replace(what, type=kind) for what, kind in zip(deliveries(5), kinds, strict=True)]
+        shelved = [msgspec.structs.replace(what, type=kind) for what, kind in zip(deliveries(5), kinds, strict=True)]
         for number, what in enumerate(shelved):
             await event_in(bench.inbox, State.UNHANDLED, what, number=number)
         assert await bench.inbox.requeue(source="bank", pattern="*", limit=10) == 0

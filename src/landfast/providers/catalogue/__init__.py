@@ -1,0 +1,77 @@
+"""The providers that Landfast knows, one entry each, by family. The facts come from their documentation and SDKs.
+
+How to add one
+--------------
+Write a `Profile` in the module of its family, add it to that module's `PROFILES`, give it a sample, run
+`tests/providers`. Nothing else knows the list. An entry of a known scheme needs no code:
+
+    ACME = Profile(
+        name="acme",                         # what a source says in `provider =`; small letters and hyphens
+        title="Acme Payments",               # for people
+        scheme=SignedScheme(                 # how it signs; `landfast.providers.schemes` lists the schemes
+            signature="header:Acme-Signature",
+            content="{timestamp}.{body}",    # exactly what is signed; the parts are listed in `template`
+            separator=",",
+            prefix="v1=",
+            timestamp="entry:t=",
+        ),
+        key="body:id",                       # what makes two deliveries one event; see `landfast.providers.dedup`
+        type="body:type",                    # places are written as in `landfast.providers.locations`
+        entity="body:data.id",               # the object that the event is about: events of one keep their order
+        occurred_at="body:created",
+        redelivery=Redelivery(timeout=10, window=3 * DAY),
+        samples=(Sample(type="payment.paid", data={"id": "{id}", "type": "{type}"}),),
+        setup="Dashboard, Webhooks, Add endpoint. The signing secret is shown once.",
+        traps=("A test event is signed with the secret of the test mode.",),
+    )
+
+The fields
+----------
+`key`          Only from what is signed. An id in an unsigned header is no key: who captured one body could replay it
+               under a fresh one; take `type+body` there. A field that counts attempts makes every delivery a new event:
+               then take `fields:` that stay the same. A token proves no body, so there any field is as good as another.
+`items`        Where one request brings many events, the list of them; `key`, `type` and the rest then read `item:`. The
+               event's body is the item's own bytes. Choose the smallest element that makes sense alone.
+`signed_at_place`  A signed time in the body, where no header has one. Checked against `tolerance`, like a header's.
+`tolerance`    Seconds; `math.inf` where the sender signs its retries with the time of the first attempt.
+`refusal`      The status for a wrong signature, where 401 is not the right one for this sender.
+`methods`      Other than POST, where events come so.
+`settings`     What a source must say besides its secrets, such as `verify_token`; `name?` if it need not.
+`handshakes`   See `landfast.providers.handshake`. Unsigned ones are answered before verification: give them a `token`
+               where the provider has one, and let them reflect no more than they must.
+`redelivery`   Only what is published; None is better than a guess.
+`fetch_back`   Whether an event only says that something changed, and the handler has to ask what.
+`samples`      At least one, written here, realistic, never copied. `{id}` must stand in what the key reads.
+`setup`, `traps`   Two or three short sentences of our own for the provider's page.
+
+Samples and vectors
+-------------------
+`tests/providers/test_catalogue.py` signs every sample and takes it through intake's own path: it must verify, and be
+refused after any change that the scheme covers; its key must follow `{id}`, its type `{type}`. Vectors that others
+published are checked by `tests/providers/test_vectors.py` where they lie beside the repository; none is copied in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from landfast.providers.catalogue import (
+    cloud,
+    code,
+    commerce,
+    email,
+    identity,
+    infrastructure,
+    messaging,
+    payments,
+    telephony,
+    work,
+)
+from landfast.providers.profile import Profile
+
+_FAMILIES = (payments, commerce, code, messaging, telephony, email, cloud, identity, work, infrastructure)
+
+PROFILES: Mapping[str, Profile] = MappingProxyType(
+    {profile.name: profile for family in _FAMILIES for profile in family.PROFILES}
+)

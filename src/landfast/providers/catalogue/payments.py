@@ -1,0 +1,253 @@
+"""Payments."""
+
+from __future__ import annotations
+
+import math
+
+from landfast.providers.catalogue.units import BORN, DAY
+from landfast.providers.profile import Profile, Redelivery, Sample
+from landfast.providers.schemes.jws import JwsScheme
+from landfast.providers.schemes.jwt import JwtScheme
+from landfast.providers.schemes.paypal import PayPalScheme
+from landfast.providers.schemes.signed import SignedScheme
+
+STRIPE = Profile(
+    name="stripe",
+    title="Stripe",
+    scheme=SignedScheme(
+        signature="header:Stripe-Signature",
+        content="{timestamp}.{body}",
+        separator=",",
+        prefix="v1=",  # v0 is a test scheme
+        timestamp="entry:t=",
+        # The whole secret is the key, `whsec_` included: not base64, unlike Standard Webhooks.
+    ),
+    key="body:id",
+    type="body:type",
+    entity="body:data.object.id | body:related_object.id",  # the second in thin (v2) events
+    occurred_at="body:created",
+    redelivery=Redelivery(window=3 * DAY),
+    samples=(
+        Sample(
+            type="payment_intent.succeeded",
+            id="evt_1LandfastSample0001",
+            data={
+                "id": "{id}",
+                "object": "event",
+                "api_version": "2025-09-30",
+                "created": BORN,
+                "data": {
+                    "object": {
+                        "id": "pi_1LandfastSample0001",
+                        "object": "payment_intent",
+                        "amount": 4200,
+                        "amount_received": 4200,
+                        "currency": "eur",
+                        "customer": "cus_LandfastSample01",
+                        "description": "Two tickets for the harbour tour",
+                        "metadata": {"order": "1001"},
+                        "status": "succeeded",
+                    }
+                },
+                "livemode": False,
+                "pending_webhooks": 1,
+                "request": {"id": None, "idempotency_key": None},
+                "type": "{type}",
+            },
+        ),
+    ),
+    setup="Add an endpoint under Developers, Webhooks, and copy its signing secret, `whsec_` included.",
+    traps=(
+        "The secret is used as it is: it is not base64, though it looks like one of Standard Webhooks.",
+        "The command-line tool and each endpoint have secrets of their own.",
+        "Two events can describe one change, and their order is not promised.",
+    ),
+)
+
+PAYPAL = Profile(
+    name="paypal",
+    title="PayPal",
+    scheme=PayPalScheme(),
+    key="body:id",
+    type="body:event_type",
+    entity="body:resource.id",
+    occurred_at="body:create_time",
+    tolerance=math.inf,  # the time of the first attempt is signed, and attempts go on for three days
+    redelivery=Redelivery(window=3 * DAY),
+    samples=(
+        Sample(
+            type="PAYMENT.CAPTURE.COMPLETED",
+            id="WH-1LANDFAST0SAMPLE01-2LANDFAST0SAMPLE02",
+            data={
+                "id": "{id}",
+                "create_time": "2026-01-01T00:00:00Z",
+                "resource_type": "capture",
+                "event_type": "{type}",
+                "summary": "Payment completed for EUR 42.0 EUR",
+                "resource": {
+                    "id": "9LANDFAST01",
+                    "amount": {"value": "42.00", "currency_code": "EUR"},
+                    "status": "COMPLETED",
+                },
+            },
+        ),
+    ),
+    setup="Add a webhook to the app and give its id as the secret. The certificate is fetched by itself.",
+    traps=(
+        "The signature holds a CRC32 of the body, which is no digest: for large sums, ask PayPal about each event.",
+        "Events of the simulator carry another id and do not verify.",
+    ),
+)
+
+ADYEN = Profile(
+    name="adyen",
+    title="Adyen, standard notifications",
+    scheme=SignedScheme(
+        signature="item:NotificationRequestItem.additionalData.hmacSignature",
+        encoding="base64",
+        content=(
+            "{item:NotificationRequestItem.pspReference}:{item:NotificationRequestItem.originalReference?}"
+            ":{item:NotificationRequestItem.merchantAccountCode}:{item:NotificationRequestItem.merchantReference?}"
+            ":{item:NotificationRequestItem.amount.value?}:{item:NotificationRequestItem.amount.currency?}"
+            ":{item:NotificationRequestItem.eventCode}:{item:NotificationRequestItem.success?}"
+        ),
+        secret="hex",  # noqa: S106 - the form of one
+        items="body:notificationItems",
+    ),
+    key=(
+        "fields:item:NotificationRequestItem.pspReference"
+        ",item:NotificationRequestItem.eventCode,item:NotificationRequestItem.success"
+    ),
+    type="item:NotificationRequestItem.eventCode",
+    entity="item:NotificationRequestItem.originalReference | item:NotificationRequestItem.pspReference",
+    occurred_at="item:NotificationRequestItem.eventDate",
+    items="body:notificationItems",
+    redelivery=Redelivery(
+        timeout=10,
+        window=30 * DAY,
+        delays=(9, 18, 27, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800),
+    ),
+    samples=(
+        Sample(
+            type="AUTHORISATION",
+            id="8825LANDFAST0001",
+            data={
+                "live": "false",
+                "notificationItems": [
+                    {
+                        "NotificationRequestItem": {
+                            "additionalData": {},
+                            "amount": {"currency": "EUR", "value": 4200},
+                            "eventCode": "{type}",
+                            "eventDate": "2026-01-01T00:00:00+00:00",
+                            "merchantAccountCode": "NorthPier",
+                            "merchantReference": "order-1001",
+                            "paymentMethod": "visa",
+                            "pspReference": "{id}",
+                            "success": "true",
+                        }
+                    }
+                ],
+            },
+        ),
+    ),
+    setup="Developers, Webhooks, Standard webhook: generate an HMAC key and give it as it is, in hexadecimal.",
+    traps=(
+        "Only eight fields of each item are signed: use basic authentication as well, and trust no other field.",
+        "A new key takes a while to be used everywhere: keep the old one beside it.",
+    ),
+)
+
+GOCARDLESS = Profile(
+    name="gocardless",
+    title="GoCardless",
+    scheme=SignedScheme(signature="header:Webhook-Signature"),
+    key="item:id",
+    type="item:resource_type + item:action",
+    entity=(
+        "item:links.payment | item:links.mandate | item:links.subscription | item:links.refund | item:links.payout"
+    ),
+    occurred_at="item:created_at",
+    items="body:events",
+    refusal=498,  # what GoCardless asks for
+    redelivery=Redelivery(),
+    samples=(
+        Sample(
+            type="payments.confirmed",
+            id="EV00LANDFAST01",
+            data={
+                "events": [
+                    {
+                        "id": "{id}",
+                        "created_at": "2026-01-01T00:00:00.000Z",
+                        "resource_type": "{type.first}",
+                        "action": "{type.rest}",
+                        "links": {"payment": "PM00LANDFAST01"},
+                        "details": {"origin": "gocardless", "cause": "payment_confirmed"},
+                    }
+                ],
+                "meta": {"webhook_id": "WB00LANDFAST01"},
+            },
+        ),
+    ),
+    setup="Developers, Create webhook endpoint; the secret is yours to choose there.",
+    traps=("One request brings up to 250 events, and their order is not promised.",),
+)
+
+PLAID = Profile(
+    name="plaid",
+    title="Plaid",
+    scheme=JwtScheme(
+        header="Plaid-Verification",
+        algorithms=("ES256",),
+        body_claim="request_body_sha256",
+        time_claim="iat",
+        keys="https://production.plaid.com/webhook_verification_key/get",
+        credentials=("client_id", "secret"),
+    ),
+    key="body",
+    type="body:webhook_type + body:webhook_code",
+    entity="body:item_id",
+    samples=(
+        Sample(
+            type="TRANSACTIONS.SYNC_UPDATES_AVAILABLE",
+            data={
+                "webhook_type": "{type.first}",
+                "webhook_code": "{type.rest}",
+                "item_id": "item-landfast-1001",
+                "environment": "production",
+                "request": "{id}",
+            },
+        ),
+    ),
+    fetch_back=True,
+    setup="Give CLIENT_ID:SECRET of your keys as the secret: the public key of each token is asked for with them.",
+    traps=("There is no id in an event: the digest of the body is its key.",),
+)
+
+TRUELAYER = Profile(
+    name="truelayer",
+    title="TrueLayer",
+    scheme=JwsScheme(
+        header="Tl-Signature",
+        algorithm="ES512",
+        headers_field="tl_headers",
+        keys=r"https://webhooks\.truelayer(-sandbox)?\.com/\.well-known/jwks",
+    ),
+    key="body:event_id",
+    type="body:type | body:event_type",
+    entity="body:payment_id | body:payout_id | body:mandate_id",
+    samples=(
+        Sample(
+            type="payment_executed",
+            data={"type": "{type}", "event_id": "{id}", "event_version": 1, "payment_id": "pay-landfast-1001"},
+        ),
+    ),
+    setup="Console, Settings, Webhooks: enter the URL. Give the client id as the secret, and say public_url.",
+    traps=(
+        "The path of the URL is signed.",
+        "One key signs for every client: check in the handler that the payment is yours.",
+    ),
+)
+
+PROFILES = (STRIPE, PAYPAL, ADYEN, GOCARDLESS, PLAID, TRUELAYER)

@@ -1,0 +1,87 @@
+"""One request, many events: each item's exact bytes, cut out of the body.
+
+body                             the body is the list
+body:events                      the list stands in a field
+body:entry.*.changes             one list in each element of another; the element is the item's parent
+form:mandrill_events             the list is JSON in a field of a form
+body:entry.*.changes + body:entry.*.messaging     both, one after the other
+body:events + body                                whichever of the two the body is: an object, or a list
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from landfast.domain.body import MOST_FORM_FIELDS
+from landfast.domain.errors import ConfigError
+
+MOST_ITEMS = 1_000
+"""Meta batches up to 1,000 and nobody more. A request beyond it is kept whole, as one event: nothing is lost."""
+
+
+class Item(NamedTuple):
+    body: bytes
+    """The exact bytes that the sender wrote for it."""
+    parent: bytes
+    """What its list stands in: an element of an outer list, or the whole body."""
+
+
+Slice = Callable[[bytes], list[Item] | None]
+"""The items in a body, in their order; None where the list is not there: then the request is one event."""
+
+_read_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_read_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def slicer(location: str) -> Slice:
+    lists = [_parsed(place.strip()) for place in location.split("+")]
+
+    def cut(body: bytes) -> list[Item] | None:
+        found: list[Item] = []
+        is_there = False
+        try:
+            for field, path in lists:
+                whole = body if field is None else _form_field(body, field)
+                is_there |= whole is not None and _fits(whole, path) and _gather(whole, path, whole, found)
+        except (ValueError, RecursionError):  # msgspec's own errors are ValueErrors
+            return None
+        return found if is_there and len(found) <= MOST_ITEMS else None
+
+    return cut
+
+
+def _parsed(place: str) -> tuple[str | None, list[str]]:
+    kind, _, rest = place.partition(":")
+    path = rest.split(".") if rest else []
+    if kind not in {"body", "form"} or "" in path or (kind == "form" and not path):
+        raise ConfigError(f"items {place!r} is no list in a body: write body, body:events or form:events")
+    return (None, path) if kind == "body" else (path[0], path[1:])
+
+
+def _fits(whole: bytes, path: list[str]) -> bool:
+    """Whether the body is the list, or the object, that the path begins in. One that is broken further in raises, so
+    that it is kept whole: this only tells two shapes of a sender apart."""
+    return whole.lstrip()[:1] == (b"[" if not path or path[0] == "*" else b"{")
+
+
+def _gather(raw: bytes | msgspec.Raw, path: list[str], parent: bytes | msgspec.Raw, found: list[Item]) -> bool:
+    """Whether the list is there; its items are added to those found."""
+    if not path:
+        found.extend(Item(bytes(item), bytes(parent)) for item in _read_list(raw)[: MOST_ITEMS + 1])
+        return True
+    step, *rest = path
+    if step == "*":
+        elements = _read_list(raw)[: MOST_ITEMS + 1]
+        # Counted, not asked for any: one element that has the inner list must not hide those after it.
+        return sum(_gather(element, rest, element, found) for element in elements) > 0 or not elements
+    below = _read_object(raw).get(step)
+    return below is not None and bytes(below) != b"null" and _gather(below, rest, parent, found)
+
+
+def _form_field(body: bytes, name: str) -> bytes | None:
+    pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FORM_FIELDS)
+    return next((value.encode("utf-8", "replace") for key, value in pairs if key == name), None)

@@ -1,0 +1,125 @@
+"""A request as schemes and handshakes see it, and one that is still being written."""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import msgspec
+
+from landfast.domain.body import MOST_FORM_FIELDS, light
+from landfast.domain.delivery import Head, Headers
+from landfast.domain.errors import UnverifiedError
+from landfast.ports.provider import NO_KEYS
+from landfast.providers.locations import Sight, split_place
+
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
+
+_UNESCAPED = {f"%{ord(letter):02X}": letter for letter in ":/?@!$'()*,;"}
+"""What HubSpot decodes in a URL before it signs it; everything else stays escaped."""
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    head: Head
+    body: bytes
+    url: str = ""
+    """The public one, with its query; empty where the source does not say it."""
+    settings: Mapping[str, str] = NO_SETTINGS
+    """What the source says for its provider, such as a key id."""
+    keys: Mapping[str, bytes] = NO_KEYS
+    """What was fetched, by address."""
+    item: Any = None
+    """The data of the one of many events that is looked at."""
+
+    def sight(self) -> Sight:
+        """Its data as well, decoded: for those schemes whose signature stands in the body, or covers fields of it."""
+        data = light(self.body, self.head.headers.text(b"content-type"))
+        return Sight(self.head, data, self.item, data)
+
+    def crc32(self) -> bytes:
+        return b"%d" % binascii.crc32(self.body)
+
+    def sha256(self) -> bytes:
+        return hashlib.sha256(self.body).digest()
+
+    def sorted_form(self) -> bytes:
+        """Twilio's and Mandrill's: each field and its values without a delimiter, in order, repeats left out. Nothing
+        for a body that is no form."""
+        kind = self.head.headers.get(b"content-type") or b""
+        if not kind.lower().startswith(b"application/x-www-form-urlencoded"):
+            return b""
+        return b"".join(name + value for name, value in sorted(set(_pairs(self.body.decode("latin-1")))))
+
+    def sorted_query(self) -> bytes:
+        return urlencode(sorted(_pairs(urlsplit(self.url).query))).encode()
+
+    def url_without_query(self) -> bytes:
+        return urlunsplit((*urlsplit(self.url)[:3], "", "")).encode()
+
+    def url_unescaped(self) -> bytes:
+        text = self.url
+        for escaped, letter in _UNESCAPED.items():
+            text = text.replace(escaped, letter).replace(escaped.lower(), letter)
+        return text.encode()
+
+
+def _pairs(text: str) -> list[tuple[bytes, bytes]]:
+    try:
+        pairs = parse_qsl(
+            text, keep_blank_values=True, encoding="latin-1", errors="strict", max_num_fields=MOST_FORM_FIELDS
+        )
+    except ValueError:
+        raise UnverifiedError("the form has more fields than any sender sends") from None
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in pairs]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A request that is about to be signed: `sign` fills in what is missing."""
+
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+    url: str = ""
+    method: str = "POST"
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def request(self) -> Request:
+        return Request(self.head(), self.body, self.url, self.settings)
+
+    def head(self) -> Head:
+        parts = urlsplit(self.url)
+        pairs = ((name.encode(), value.encode("latin-1")) for name, value in self.headers.items())
+        return Head(self.method, parts.path or "/", parts.query, Headers(pairs), len(self.body))
+
+    def put(self, place: str, text: str) -> None:
+        """Write a value where a profile says that it stands."""
+        kind, rest = split_place(place)
+        if kind == "header":
+            self.headers[rest] = text
+        elif kind == "query":
+            joint = "&" if "?" in self.url else "?"
+            self.url += joint + urlencode({rest: text})
+        elif self._is_form():
+            fields = dict(parse_qsl(self.body.decode(), keep_blank_values=True))
+            self.body = urlencode(fields | {rest: text}).encode()
+        else:
+            data = json.loads(self.body)
+            set_field(data, rest.split("."), text)
+            self.body = json.dumps(data, separators=(",", ":")).encode()
+
+    def _is_form(self) -> bool:
+        kind = next((value for name, value in self.headers.items() if name.lower() == "content-type"), "")
+        return kind.startswith("application/x-www-form-urlencoded")
+
+
+def set_field(data: Any, path: list[str], value: Any) -> None:
+    *parents, last = path
+    for step in parents:
+        data = data[int(step)] if isinstance(data, list) else data.setdefault(step, {})
+    data[last] = value

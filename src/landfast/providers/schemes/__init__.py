@@ -1,0 +1,49 @@
+"""How senders prove who they are. A scheme is data about one kind of proof; a profile has one, or several in `AnyOf`.
+
+SignedScheme    a signature over parts of the request: HMAC, plain hash, Ed25519, ECDSA, RSA      schemes/signed.py
+TokenScheme     a token that both sides know, sent in clear: it proves the sender, not the body    schemes/token.py
+JwtScheme       a JSON web token, mostly with a digest of the body in it                           schemes/jwt.py
+JwsScheme       a detached JSON web signature over method, path, headers and body                  schemes/jws.py
+SnsScheme       Amazon SNS: fields of the body, a certificate by address                           schemes/sns.py
+PayPalScheme    PayPal: headers, webhook id and a checksum, a certificate by address               schemes/paypal.py
+AnyOf           several of these, for a sender that has more than one way                          schemes/anyof.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from landfast.domain.delivery import Head
+from landfast.ports.provider import Secret, Signature
+from landfast.providers.request import Draft, Request
+
+
+class Scheme(Protocol):
+    @property
+    def covers_body(self) -> bool:
+        """Whether a changed body is noticed. Where it is not, only the sender is proven."""
+        ...
+
+    @property
+    def needs_url(self) -> bool:
+        """Whether the public URL is part of what is signed: then the source must say it."""
+        ...
+
+    def decode_secret(self, text: str) -> bytes:
+        """The key, from the text that the provider shows; a PublicKey for what everybody may know. ConfigError,
+        without the secret in it, for one that cannot be any."""
+        ...
+
+    def present(self, head: Head) -> Signature:
+        """What the head has of the signature; UnverifiedError where it can be refused already."""
+        ...
+
+    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
+        """The secret that matches: constant time, no early exit. UnverifiedError, or KeyNeeded."""
+        ...
+
+    def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:
+        """Make the draft a request that the provider could have sent. Where the key of `decode_secret` is a public one,
+        this takes the private one that belongs to it, as PEM."""
+        ...

@@ -1,0 +1,90 @@
+"""TrueLayer: a detached JSON web signature, whose payload is put together from method, path, headers and body.
+
+A key of the provider's, as PEM, may stand as the secret, and is then used instead of its published ones. Otherwise the
+secret is the id of the client, for the log: the address of the keys says whose they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from landfast.domain.delivery import Head
+from landfast.domain.errors import UnverifiedError
+from landfast.ports.provider import KeyNeeded, PublicKey, Secret, Signature
+from landfast.providers.request import Draft, Request
+from landfast.providers.schemes.algorithms import encode, public_key
+from landfast.providers.schemes.jwt import LONGEST_TOKEN, Token, compact, header_of, is_signed
+from landfast.providers.schemes.keyforms import decode_key
+from landfast.providers.schemes.keysets import key_in, pinned
+from landfast.providers.schemes.signed import only
+
+MOST_HEADERS = 16
+"""Headers that one signature names; they have two."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JwsScheme:
+    header: str
+    algorithm: str
+    headers_field: str
+    """The field of the signature's own header that lists the signed headers."""
+    keys: str
+    """The pattern of the addresses at which the provider keeps its keys; `jku` names one."""
+
+    covers_body: bool = field(default=True, init=False)
+    needs_url: bool = field(default=True, init=False)
+    """The path is signed, and a proxy may change it."""
+
+    def decode_secret(self, text: str) -> bytes:
+        is_key = text.lstrip().startswith("-----")
+        return public_key(text, "ecdsa", "rsa") if is_key else decode_key(text, "text")
+
+    def present(self, head: Head) -> Signature:
+        value = only(head.headers, self.header, self.header.lower().encode())
+        parts = value.split(b".", 3)
+        if len(parts) != 3 or parts[1] or len(value) > LONGEST_TOKEN:
+            raise UnverifiedError("the signature is not a detached one of three parts")
+        return Signature(detail=(parts[0], *header_of(parts[0], parts[2], (self.algorithm,))))
+
+    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
+        encoded, header, digest = signature.detail
+        signed = encoded + b"." + encode(self._payload(header, request), "base64url").encode()
+        token = Token(self.algorithm, header.get("kid"), {}, signed, digest)
+        matching: Secret | None = None
+        for secret in secrets:
+            key = secret.key if isinstance(secret.key, PublicKey) else self._fetched(header, request)
+            if is_signed(token, key):
+                matching = secret
+        if matching is None:
+            raise UnverifiedError("no active key made the signature")
+        return matching
+
+    def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:  # noqa: ARG002 - has neither
+        header = {"alg": self.algorithm, "kid": "sample", self.headers_field: ",".join(draft.headers)}
+        payload = self._payload(header, draft.request())
+        encoded, _, digest = compact(header, payload, key).split(".")
+        draft.headers[self.header] = f"{encoded}..{digest}"
+
+    def _payload(self, header: Mapping[str, object], request: Request) -> bytes:
+        names = [name for name in str(header.get(self.headers_field) or "").split(",") if name]
+        if len(names) > MOST_HEADERS:
+            raise UnverifiedError("the signature names more headers than any sender sends")
+        path = urlsplit(request.url).path or request.head.path
+        lines = [f"{request.head.method} {path}\n".encode()]
+        for name in names:
+            value = only(request.head.headers, name, name.lower().encode("latin-1", "replace"))
+            lines.append(name.encode("latin-1", "replace") + b": " + value + b"\n")
+        return b"".join([*lines, request.body])
+
+    def _fetched(self, header: Mapping[str, object], request: Request) -> PublicKey:
+        url = pinned(header.get("jku"), re.compile(self.keys))
+        document = request.keys.get(url)
+        if document is None:
+            raise KeyNeeded(url)
+        key = key_in(document, str(header.get("kid")))
+        if key is None:
+            raise KeyNeeded(url, is_outdated=True)
+        return key

@@ -1,0 +1,265 @@
+"""JSON web tokens: claims that are signed, mostly with a digest of the body among them.
+
+The algorithm is the profile's, never the token's choice alone: `none` is unknown here, and an algorithm of public keys
+never gets a secret, nor an HMAC a public key.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+
+from landfast.domain.delivery import Head
+from landfast.domain.errors import ConfigError, UnverifiedError
+from landfast.ports.provider import KeyNeeded, PublicKey, Secret, Signature
+from landfast.providers.request import Draft, Request
+from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
+from landfast.providers.schemes.keyforms import decode_key
+from landfast.providers.schemes.keysets import from_jwk, key_in
+from landfast.providers.schemes.signed import only
+from landfast.providers.template import Template
+
+LONGEST_TOKEN = 8192
+"""Bytes; the longest, Google's, have about 1,200."""
+
+NAMES = {
+    "HS256": "sha256",
+    "HS384": "sha384",
+    "HS512": "sha512",
+    "RS256": "rsa-sha256",
+    "RS384": "rsa-sha384",
+    "RS512": "rsa-sha512",
+    "ES256": "ecdsa-sha256",
+    "ES384": "ecdsa-sha384",
+    "ES512": "ecdsa-sha512",
+    "EdDSA": "ed25519",
+}
+_SIZES = {"ES256": 64, "ES384": 96, "ES512": 132}
+
+
+class Token(NamedTuple):
+    algorithm: str
+    key_id: str | None
+    claims: dict[str, Any]
+    signed: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JwtScheme:
+    header: str
+    algorithms: tuple[str, ...]
+    prefix: str = ""
+    body_claim: str | None = None
+    """The claim with the SHA-256 of the body."""
+    body_encoding: str = "hex"
+    is_absent_when_empty: bool = False
+    """Whether an empty body has no such claim, and must have none."""
+    url_claim: str | None = None
+    """The claim with the SHA-256 of the URL, in hex."""
+    time_claim: str | None = None
+    """The claim with the time of signing, such as `iat`."""
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """Claims that must have this value; templates, such as `{url}`."""
+    secret_claim: str | None = None
+    """Where there is no secret, the claim that a source's own one must equal: whom it takes requests from."""
+    keys: str | None = None
+    """The address of the provider's keys."""
+    credentials: tuple[str, ...] = ()
+    """The fields in which a secret `ONE:TWO` is sent there, with the key's id in `key_id`."""
+
+    _key: bytes = field(init=False, repr=False, compare=False)
+    _claims: tuple[tuple[str, Template], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.algorithms if name not in NAMES]
+        if unknown or not self.algorithms:
+            raise ConfigError(f"algorithms {list(self.algorithms)} must be some of {', '.join(NAMES)}")
+        object.__setattr__(self, "_key", self.header.lower().encode())
+        object.__setattr__(self, "_claims", tuple((name, Template(text)) for name, text in self.claims.items()))
+
+    @property
+    def covers_body(self) -> bool:
+        return self.body_claim is not None
+
+    @property
+    def needs_url(self) -> bool:
+        return self.url_claim is not None or any(template.needs_url for _, template in self._claims)
+
+    def decode_secret(self, text: str) -> bytes:
+        if text.lstrip().startswith("-----"):
+            return public_key(text)
+        if text.lstrip().startswith("{"):
+            return _configured_jwk(text)
+        if self.credentials and text.count(":") != len(self.credentials) - 1:
+            raise ConfigError(f"the secret must be {':'.join(self.credentials).upper()}, or a public key")
+        return decode_key(text, "text")
+
+    def present(self, head: Head) -> Signature:
+        value = only(head.headers, self.header, self._key)
+        prefix = self.prefix.encode()
+        if value[: len(prefix)].lower() != prefix.lower():
+            raise UnverifiedError(f"the header {self.header} does not start with {self.prefix.strip()}")
+        token = parsed(value[len(prefix) :], self.algorithms)
+        signed_at = None if self.time_claim is None else _moment(token.claims, self.time_claim)
+        if self.time_claim is not None and signed_at is None:
+            raise UnverifiedError(f"the token has no {self.time_claim}")
+        lifetime = (_moment(token.claims, "nbf") or 0.0, _moment(token.claims, "exp") or math.inf)
+        return Signature(signed_at=signed_at, lifetime=lifetime, detail=token)
+
+    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
+        token: Token = signature.detail
+        matching: Secret | None = None
+        for secret, key in self._candidates(token, request, secrets):
+            if is_signed(token, key):
+                matching = secret
+        if matching is None:
+            raise UnverifiedError("no active key made the token")
+        self._check_claims(token.claims, request)
+        return matching
+
+    def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:
+        request, at = draft.request(), int(now)
+        claims: dict[str, Any] = {"iat": at, "nbf": at, "exp": at + 60, "jti": id_}
+        claims |= {name: template.fill(Signature(), request).decode() for name, template in self._claims}
+        if self.body_claim and (draft.body or not self.is_absent_when_empty):
+            claims[self.body_claim] = self._written(request.sha256())
+        if self.url_claim:
+            claims[self.url_claim] = hashlib.sha256(draft.url.encode()).hexdigest()
+        token = compact({"alg": self.algorithms[0], "typ": "JWT"}, json.dumps(claims).encode(), key)
+        draft.headers[self.header] = self.prefix + token
+
+    def _candidates(self, token: Token, request: Request, secrets: Sequence[Secret]) -> Iterator[tuple[Secret, bytes]]:
+        """Each secret that counts, with the key to check by: itself, or the provider's."""
+        own = [secret for secret in secrets if self.keys is None or isinstance(secret.key, PublicKey)]
+        yield from ((secret, secret.key) for secret in own)
+        if self.keys is None or own:
+            return
+        for secret in secrets:
+            if self.secret_claim is None or token.claims.get(self.secret_claim) == secret.key.decode():
+                yield secret, self._fetched(token, request, secret)
+
+    def _fetched(self, token: Token, request: Request, secret: Secret) -> PublicKey:
+        url = str(self.keys)
+        post = None
+        if self.credentials:
+            if not token.key_id or not token.key_id.replace("-", "").isalnum() or len(token.key_id) > 64:
+                raise UnverifiedError("the token names no key")
+            parts = zip(self.credentials, secret.key.decode().split(":"), strict=True)
+            post = json.dumps(dict(parts) | {"key_id": token.key_id}).encode()
+            url = f"{url}#{token.key_id}"  # one answer for each key: the fragment is not sent
+        document = request.keys.get(url)
+        if document is None:
+            raise KeyNeeded(url, post=post)
+        key = key_in(document, token.key_id)
+        if key is None:
+            raise KeyNeeded(url, post=post, is_outdated=True)
+        return key
+
+    def _check_claims(self, claims: dict[str, Any], request: Request) -> None:
+        for name, template in self._claims:
+            if claims.get(name) != template.fill(Signature(), request).decode():
+                raise UnverifiedError(f"the token's {name} is another")
+        if self.url_claim and not _is_same(
+            claims.get(self.url_claim), hashlib.sha256(request.url.encode()).hexdigest()
+        ):
+            raise UnverifiedError("the token is for another URL; check public_url")
+        if not self.body_claim:
+            return
+        if self.is_absent_when_empty and not request.body:
+            if claims.get(self.body_claim) is not None:
+                raise UnverifiedError("the token is for a body, and there is none")
+        elif not _is_same(claims.get(self.body_claim), self._written(request.sha256())):
+            raise UnverifiedError("the token is for another body")
+
+    def _written(self, digest: bytes) -> str:
+        return digest.hex() if self.body_encoding == "hex" else base64.b64encode(digest).decode()
+
+
+def parsed(text: bytes, algorithms: Sequence[str]) -> Token:
+    """A token in its compact form, its payload decoded and not believed."""
+    parts = text.split(b".", 3)
+    if len(parts) != 3 or len(text) > LONGEST_TOKEN:
+        raise UnverifiedError("the token has not the three parts of one")
+    header, signature = header_of(parts[0], parts[2], algorithms)
+    claims, key_id = _object(decode(parts[1], "base64url")), header.get("kid")
+    signed = b"%b.%b" % (parts[0], parts[1])
+    return Token(header["alg"], key_id if isinstance(key_id, str) else None, claims, signed, signature)
+
+
+def header_of(encoded: bytes, signature: bytes, algorithms: Sequence[str]) -> tuple[dict[str, Any], bytes]:
+    """The header of a token, and its signature, if it is of one of these algorithms."""
+    header, digest = _object(decode(encoded, "base64url")), decode(signature, "base64url")
+    if header.get("alg") not in algorithms or "crit" in header:
+        raise UnverifiedError("the token is signed with an algorithm that this sender does not use")
+    if not digest:
+        raise UnverifiedError("the token is not signed")
+    return header, digest
+
+
+def compact(header: Mapping[str, Any], payload: bytes, key: bytes) -> str:
+    """A token, signed."""
+    name = header["alg"]
+    signed = ".".join(encode(part, "base64url") for part in (json.dumps(header).encode(), payload))
+    made = ALGORITHMS[NAMES[name]].make(key, signed.encode())
+    return f"{signed}.{encode(_shortened(name, made), 'base64url')}"
+
+
+def is_signed(token: Token, key: bytes) -> bool:
+    algorithm = ALGORITHMS[NAMES[token.algorithm]]
+    size = _SIZES.get(token.algorithm)
+    if size is None:
+        return algorithm.check(key, token.signed, (token.signature,))
+    from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+
+    if len(token.signature) != size:
+        return False
+    r, s = token.signature[: size // 2], token.signature[size // 2 :]
+    return algorithm.check(key, token.signed, (encode_dss_signature(int.from_bytes(r), int.from_bytes(s)),))
+
+
+def _shortened(name: str, made: bytes) -> bytes:
+    """Two numbers side by side, as these tokens write what others write in DER."""
+    if name not in _SIZES:
+        return made
+    from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+    half = _SIZES[name] // 2
+    return b"".join(number.to_bytes(half) for number in decode_dss_signature(made))
+
+
+def _configured_jwk(text: str) -> PublicKey:
+    try:
+        return from_jwk(json.loads(text))
+    except (ValueError, AttributeError):
+        raise ConfigError("the secret is no JSON web key; give one key, with kty and its numbers") from None
+
+
+def _object(raw: bytes | None) -> dict[str, Any]:
+    try:
+        data = None if raw is None else msgspec.json.decode(raw)
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        raise UnverifiedError("the token cannot be read")
+    return data
+
+
+def _moment(claims: dict[str, Any], name: str) -> float | None:
+    value = claims.get(name)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is not None and not (is_number and 0 <= value < 10**12):
+        raise UnverifiedError(f"the token's {name} is no time")
+    return value
+
+
+def _is_same(claim: Any, expected: str) -> bool:
+    return isinstance(claim, str) and hmac.compare_digest(claim.encode("utf-8", "replace"), expected.encode())

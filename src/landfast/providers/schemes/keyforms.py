@@ -1,0 +1,52 @@
+"""How the text that a provider shows becomes the key that it signs with. Six ways, and no sender says which."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import unicodedata
+from typing import Literal
+
+from landfast.domain.errors import ConfigError
+
+KeyForm = Literal["text", "base64", "hex", "sha1", "nfkd"]
+
+
+def decode_key(text: str, form: KeyForm) -> bytes:
+    """ConfigError, without the secret in it, for one that cannot be any."""
+    _check_something(text.strip())
+    match form:
+        case "base64":
+            key = _from_base64(text)
+        case "hex":
+            key = _from_hex(text)
+        case "sha1":  # Braintree's
+            key = hashlib.sha1(text.encode()).digest()  # noqa: S324 - the sender's choice
+        case "nfkd":  # EasyPost's: letters and their accents apart
+            key = unicodedata.normalize("NFKD", text).encode()
+        case _:
+            key = text.encode("utf-8", "surrogateescape")  # what an environment variable held, byte for byte
+    _check_something(key.strip())
+    return key
+
+
+def _check_something(secret: str | bytes) -> None:
+    if not secret:
+        raise ConfigError("the secret is empty, and anybody can sign with that; set it to the sender's secret")
+
+
+def _from_base64(text: str) -> bytes:
+    if text.startswith(("whpk_", "whsk_")):
+        raise ConfigError("the secret is an Ed25519 key (v1a); give the symmetric one, which starts with whsec_")
+    encoded = text.strip().removeprefix("whsec_").rstrip("=")
+    try:
+        return base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
+    except ValueError:
+        raise ConfigError("the secret is not base64; copy it again, with or without its whsec_") from None
+
+
+def _from_hex(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text.strip())
+    except ValueError:
+        raise ConfigError("the secret is not hexadecimal; copy it again: digits and the letters a to f") from None

@@ -1,0 +1,113 @@
+"""A token that both sides know, sent in clear. It proves who sent a request, and nothing about what is in it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from landfast.domain.delivery import Head
+from landfast.domain.errors import ConfigError, UnverifiedError
+from landfast.ports.provider import Secret, Signature
+from landfast.providers.items import Slice, slicer
+from landfast.providers.locations import Read, Sight, read_at, split_place
+from landfast.providers.request import Draft, Request
+from landfast.providers.schemes.keyforms import decode_key
+
+LONGEST_TOKEN = 4096
+"""Bytes; the longest that a provider allows has 256."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenScheme:
+    token: str
+    """Where it stands: `header:X-Gitlab-Token`, `query:code`, `body:secret`, or `item:clientState` in every item."""
+    prefix: str = ""
+    """What stands before it, such as `Bearer `."""
+    is_basic: bool = False
+    """Whether it is HTTP's basic authentication: the secret is then `user:password`."""
+    items: str | None = None
+
+    covers_body: bool = field(default=False, init=False)
+    needs_url: bool = field(default=False, init=False)
+    _kind: str = field(init=False, repr=False, compare=False)
+    _header: bytes = field(init=False, repr=False, compare=False)
+    _read: Read = field(init=False, repr=False, compare=False)
+    _slice: Slice | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        kind, rest = split_place(self.token)
+        if (kind == "item") != (self.items is not None):
+            raise ConfigError(f"token {self.token!r} and items {self.items!r} must both be of items, or neither")
+        object.__setattr__(self, "_kind", kind)
+        object.__setattr__(self, "_header", rest.lower().encode() if kind == "header" else b"")
+        object.__setattr__(self, "_read", read_at(self.token))
+        object.__setattr__(self, "_slice", None if self.items is None else slicer(self.items))
+
+    def decode_secret(self, text: str) -> bytes:
+        if self.is_basic and ":" not in text:
+            raise ConfigError("the secret must be user:password, as it stands in the URL that you gave the sender")
+        return decode_key(text, "text")
+
+    def present(self, head: Head) -> Signature:
+        if self._kind in {"header", "query"}:
+            return Signature((self._token(Sight(head, None)),))
+        return Signature()
+
+    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
+        tokens = list(signature.digests) or self._tokens_inside(request)
+        matching: Secret | None = None
+        for secret in secrets:
+            # Digests, so that not even the length of the secret shows in how long this takes. No early exit.
+            expected = hashlib.sha256(secret.key).digest()
+            is_right = True
+            for token in tokens:
+                is_right &= hmac.compare_digest(expected, hashlib.sha256(token).digest())
+            if is_right and secret.key:
+                matching = secret
+        if matching is None:
+            raise UnverifiedError("the token is none of the active secrets")
+        return matching
+
+    def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:  # noqa: ARG002 - a token has neither
+        text = base64.b64encode(key).decode() if self.is_basic else key.decode("latin-1")
+        text = ("Basic " if self.is_basic else self.prefix) + text
+        if self._slice is None:
+            draft.put(self.token, text)
+            return
+        for number, _ in enumerate(self._slice(draft.body) or ()):
+            draft.put(self.token.strip().replace("item:", f"{self.items}.{number}."), text)
+
+    def _tokens_inside(self, request: Request) -> list[bytes]:
+        if self._slice is None:
+            return [self._token(request.sight())]
+        items = self._slice(request.body)
+        if not items:
+            raise UnverifiedError("there is no item that could hold the token")
+        try:
+            return [self._token(Sight(request.head, None, msgspec.json.decode(item.body))) for item in items]
+        except (msgspec.DecodeError, RecursionError):
+            raise UnverifiedError("an item cannot be read") from None
+
+    def _token(self, sight: Sight) -> bytes:
+        if self._header and sight.head.headers.is_repeated(self._header):
+            raise UnverifiedError(f"{self.token} is repeated")
+        text = self._read(sight)
+        if text is None or len(text) > LONGEST_TOKEN:
+            raise UnverifiedError(f"{self.token} is missing, empty or too long")
+        prefix = "Basic " if self.is_basic else self.prefix
+        if text[: len(prefix)].lower() != prefix.lower():
+            raise UnverifiedError(f"{self.token} does not start with {prefix.strip()}")
+        # A header was read as latin-1, which is its bytes again; the rest is text.
+        token = text[len(prefix) :].encode("latin-1" if self._kind == "header" else "utf-8", "surrogatepass")
+        if not self.is_basic:
+            return token
+        try:
+            return binascii.a2b_base64(token, strict_mode=True)
+        except ValueError:
+            raise UnverifiedError(f"{self.token} is not base64") from None

@@ -1,0 +1,163 @@
+"""What is signed, and what a handshake answers, as text with parts in braces, compiled once.
+
+{body}                                  the raw body; {crc32} and {sha256} are its checksum and digest
+{timestamp}, {id}                       as the signature presents them
+{header:Name}, {query:name}             a header, a parameter; refused where it is missing
+{body:a.b}, {form:name}, {item:a.b}     a field; the body is decoded for it
+{setting:name}                          what the source says for its provider
+{url}, {url_without_query}, {url_unescaped}, {sorted_query}, {method}, {path}
+{sorted_form}                           the fields of a form, in order
+{secret}                                the key itself, in the one or two senders that hash it with the body
+
+A `?` before the closing brace makes a field that is not there an empty one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from string import Formatter
+
+from landfast.domain.errors import ConfigError, UnverifiedError
+from landfast.ports.provider import Signature
+from landfast.providers.locations import KINDS, as_text, pick_at
+from landfast.providers.request import Request
+
+Part = Callable[[Signature, Request], bytes]
+Fill = Callable[[Signature, Request], bytes]
+
+_WHOLE: dict[str, Part] = {
+    "body": lambda _signature, request: request.body,
+    "timestamp": lambda signature, _request: signature.timestamp or b"",
+    "id": lambda signature, _request: signature.id or b"",
+    "crc32": lambda _signature, request: request.crc32(),
+    "sha256": lambda _signature, request: request.sha256(),
+    "url": lambda _signature, request: request.url.encode(),
+    "url_without_query": lambda _signature, request: request.url_without_query(),
+    "url_unescaped": lambda _signature, request: request.url_unescaped(),
+    "sorted_query": lambda _signature, request: request.sorted_query(),
+    "method": lambda _signature, request: request.head.method.encode(),
+    "path": lambda _signature, request: request.head.path.encode(),
+    "sorted_form": lambda _signature, request: request.sorted_form(),
+}
+_OF_THE_BODY = frozenset({"body", "crc32", "sha256", "sorted_form"})
+_OF_THE_URL = frozenset({"url", "url_without_query", "url_unescaped", "sorted_query"})
+
+
+class Template:
+    """`fill` gives the bytes; where the text holds {secret}, `split` gives those before and after it."""
+
+    __slots__ = ("_after", "_before", "after_id", "fill", "names", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        pieces = _pieces(text)
+        self.names = frozenset(name for _, name in pieces if name is not None)
+        self.after_id = b""
+        """The text that ends the id: an id that holds it could be cut at two places."""
+        halves: list[list[Part | bytes]] = [[]]
+        for number, (literal, name) in enumerate(pieces):
+            if literal:
+                halves[-1].append(literal)
+                if number and pieces[number - 1][1] == "id":
+                    self.after_id = literal
+            if name == "secret":
+                halves.append([])
+            elif name is not None:
+                halves[-1].append(_part(name, text))
+        if len(halves) > 2:
+            raise ConfigError(f"{text!r} holds {{secret}} more than once")
+        self.fill = _filler([part for half in halves for part in half])
+        self._before, self._after = _filler(halves[0]), _filler(halves[-1])
+
+    def split(self, signature: Signature, request: Request) -> tuple[bytes, bytes]:
+        return self._before(signature, request), self._after(signature, request)
+
+    @property
+    def has_secret(self) -> bool:
+        return "secret" in self.names
+
+    @property
+    def covers_body(self) -> bool:
+        return bool(self.names & _OF_THE_BODY)
+
+    @property
+    def needs_url(self) -> bool:
+        return bool(self.names & _OF_THE_URL)
+
+    @property
+    def settings(self) -> frozenset[str]:
+        return frozenset(name.partition(":")[2] for name in self.names if name.startswith("setting:"))
+
+
+def _pieces(text: str) -> list[tuple[bytes, str | None]]:
+    try:
+        parsed = list(Formatter().parse(text))
+    except ValueError as error:
+        raise ConfigError(f"content {text!r} cannot be read: {error}") from None
+    # Formatter takes `header:Name` for a field with a format: put the two together again.
+    return [
+        (literal.encode(), name if name is None else f"{name}:{form}" if form else name)
+        for literal, name, form, _ in parsed
+    ]
+
+
+def _part(name: str, text: str) -> Part:
+    whole = _WHOLE.get(name)
+    if whole is not None:
+        return whole
+    kind, colon, rest = name.partition(":")
+    if kind == "setting" and rest:
+        return lambda _signature, request: request.settings[rest].encode()
+    if not colon or kind not in KINDS:
+        known = ", ".join(f"{{{each}}}" for each in _WHOLE)
+        raise ConfigError(f"content {text!r} uses {{{name}}}, which is none of {known}, {{header:NAME}}, ...")
+    return _header(rest) if kind == "header" else _field(name)
+
+
+def _header(name: str) -> Part:
+    is_optional = name.endswith("?")
+    name = name.removesuffix("?")
+    key = name.lower().encode()
+
+    def part(_signature: Signature, request: Request) -> bytes:
+        value = request.head.headers.get(key)
+        if value is None:
+            if is_optional:
+                return b""
+            raise UnverifiedError(f"the header {name} is missing")
+        if request.head.headers.is_repeated(key):
+            raise UnverifiedError(f"the header {name} is repeated")
+        return value.strip()
+
+    return part
+
+
+def _field(place: str) -> Part:
+    is_optional = place.endswith("?")
+    place = place.removesuffix("?")
+    pick = pick_at(place)
+
+    def part(_signature: Signature, request: Request) -> bytes:
+        text = as_text(pick(request.sight()))
+        if text is None:
+            if is_optional:
+                return b""
+            raise UnverifiedError(f"{place} is missing or empty")
+        try:
+            return text.encode()
+        except UnicodeEncodeError:
+            raise UnverifiedError(f"{place} holds half of a surrogate pair") from None
+
+    return part
+
+
+def _filler(parts: list[Part | bytes]) -> Fill:
+    if len(parts) == 1 and not isinstance(parts[0], bytes):
+        return parts[0]  # no copy of the body: GitHub's may have 25 MiB
+    if [part for part in parts if not isinstance(part, bytes)] == [_WHOLE["timestamp"], _WHOLE["body"]]:
+        # What half of all senders sign, and so on the hot path: one formatting instead of a call for each part.
+        form = b"".join([part.replace(b"%", b"%%") if isinstance(part, bytes) else b"%b" for part in parts])
+        return lambda signature, request: form % (signature.timestamp, request.body)
+    return lambda signature, request: b"".join(
+        [part if isinstance(part, bytes) else part(signature, request) for part in parts]
+    )

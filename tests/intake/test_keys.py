@@ -1,0 +1,224 @@
+"""Keys by address: fetched from a real server over TLS, kept, and bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+import trustme
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from landfast.caches.local import LocalSeen
+from landfast.domain.answer import Answer
+from landfast.domain.errors import OverloadedError, UnverifiedError
+from landfast.domain.ids import BootId
+from landfast.intake.fetch import LARGEST, certified, fetch_https
+from landfast.intake.keys import ABSENCE, IN_A_MINUTE, LIFETIME, Keys
+from landfast.intake.receive import Intake
+from landfast.intake.record import GroupCommit
+from landfast.intake.source import Source
+from landfast.intake.tally import Tally
+from landfast.ports.provider import KeyNeeded, Secret
+from landfast.providers.profile import Profile
+from landfast.providers.schemes.algorithms import encode
+from landfast.providers.schemes.jwt import JwtScheme
+from landfast.providers.signing import signed_request
+from landfast.testing.clock import ManualClock
+from tests.intake.desk import CountingWakeup, MemoryRecorder
+
+PRIVATE = ec.generate_private_key(ec.SECP256R1())
+PEM = PRIVATE.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
+def jwks() -> bytes:
+    numbers = PRIVATE.public_key().public_numbers()
+    coordinates = {name: encode(getattr(numbers, name).to_bytes(32), "base64url") for name in ("x", "y")}
+    return json.dumps({"keys": [{"kty": "EC", "crv": "P-256", **coordinates}]}).encode()
+
+
+class Shelf:
+    """An HTTPS server with documents on it."""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, tuple[int, bytes]] = {}
+        self.asked: list[tuple[str, bytes]] = []
+        authority = trustme.CA()
+        shelf = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self._answer(b"")
+
+            def do_POST(self) -> None:
+                self._answer(self.rfile.read(int(self.headers["content-length"])))
+
+            def _answer(self, sent: bytes) -> None:
+                shelf.asked.append((self.path, sent))
+                status, document = shelf.documents.get(self.path, (404, b""))
+                self.send_response(status)
+                self.send_header("content-length", str(len(document)))
+                if status == 302:
+                    self.send_header("location", "/keys")
+                self.end_headers()
+                self.wfile.write(document)
+
+            def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 - its own name
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("localhost").configure_cert(served)
+        self._server.socket = served.wrap_socket(self._server.socket, server_side=True)
+        self._thread = threading.Thread(target=partial(self._server.serve_forever, 0.01))
+        self._thread.start()
+        self.url = f"https://localhost:{self._server.server_port}"
+        self.context = ssl.create_default_context()
+        authority.configure_trust(self.context)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def fetch(self, url: str, post: bytes | None) -> bytes:
+        return fetch_https(url, post, context=self.context)
+
+
+@pytest.fixture
+def shelf() -> Iterator[Shelf]:
+    shelf = Shelf()
+    yield shelf
+    shelf.close()
+
+
+async def had(keys: Keys, url: str, *, is_outdated: bool = False, post: bytes | None = None) -> Exception | None:
+    told: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+    keys.need(KeyNeeded(url, is_outdated=is_outdated, post=post), told.set_result)
+    return await told
+
+
+async def test_a_document_is_fetched_once_and_used_until_its_time_is_over(shelf: Shelf) -> None:
+    clock = ManualClock()
+    keys = Keys(clock, shelf.fetch)
+    url = f"{shelf.url}/keys#one"
+    shelf.documents["/keys"] = (200, b"the keys")
+    assert await asyncio.gather(*(had(keys, url) for _ in range(5))) == [None] * 5
+    assert keys[url] == b"the keys" and list(keys) == [url]
+    assert shelf.asked == [("/keys", b"")]
+    clock.advance(LIFETIME + 1)
+    assert url not in keys
+
+
+async def test_a_post_is_sent_as_it_is(shelf: Shelf) -> None:
+    shelf.documents["/get"] = (200, b"{}")
+    assert await had(Keys(ManualClock(), shelf.fetch), f"{shelf.url}/get", post=b'{"key_id":"k"}') is None
+    assert shelf.asked == [("/get", b'{"key_id":"k"}')]
+
+
+@pytest.mark.parametrize(("status", "document"), [(404, b""), (302, b""), (500, b"x"), (200, b"x" * (LARGEST + 1))])
+async def test_what_cannot_be_had_is_tried_again_later_and_not_at_once(
+    shelf: Shelf, status: int, document: bytes
+) -> None:
+    clock = ManualClock()
+    keys = Keys(clock, shelf.fetch)
+    shelf.documents["/odd"] = (status, document)
+    url = f"{shelf.url}/odd"
+    assert isinstance(await had(keys, url), OverloadedError)
+    assert isinstance(await had(keys, url), OverloadedError)
+    assert len(shelf.asked) == 1 and url not in keys
+    shelf.documents["/odd"] = (200, b"now")
+    clock.advance(ABSENCE + 1)
+    assert await had(keys, url) is None and keys[url] == b"now"
+
+
+async def test_a_server_that_nobody_vouches_for_gives_no_key(shelf: Shelf) -> None:
+    shelf.documents["/keys"] = (200, b"the keys")
+    assert isinstance(await had(Keys(ManualClock()), f"{shelf.url}/keys"), OverloadedError)
+    assert isinstance(await had(Keys(ManualClock()), shelf.url.replace("https", "http")), OverloadedError)
+
+
+async def test_strangers_cannot_make_us_fetch_without_end(shelf: Shelf) -> None:
+    keys = Keys(ManualClock(), shelf.fetch)
+    for number in range(IN_A_MINUTE + 20):
+        assert isinstance(await had(keys, f"{shelf.url}/{number}"), OverloadedError)
+    assert len(shelf.asked) == IN_A_MINUTE
+
+
+async def test_a_key_id_that_a_fresh_set_does_not_have_is_a_forgers(shelf: Shelf) -> None:
+    clock = ManualClock()
+    keys = Keys(clock, shelf.fetch)
+    shelf.documents["/keys"] = (200, b"the keys")
+    url = f"{shelf.url}/keys"
+    assert await had(keys, url) is None
+    assert isinstance(await had(keys, url, is_outdated=True), UnverifiedError)
+    clock.advance(61)
+    assert await had(keys, url, is_outdated=True) is None
+    assert len(shelf.asked) == 2
+
+
+def test_a_certificate_must_be_of_our_time_and_where_it_is_asked_for_of_a_name_and_a_root() -> None:
+    pem = trustme.CA().issue_cert("messageverificationcerts.paypal.com").cert_chain_pems[0].bytes()
+    now = ManualClock().now()
+    certified(pem, None, now)
+    with pytest.raises(ValueError, match="does not hold"):
+        certified(pem, "messageverificationcerts.paypal.com", now)
+    with pytest.raises(ValueError, match="no certificate"):
+        certified(b"{}", "messageverificationcerts.paypal.com", now)
+    with pytest.raises(ValueError, match="expired"):
+        certified(pem, None, now.replace(year=1990))
+
+
+def a_desk(shelf: Shelf) -> tuple[Intake, MemoryRecorder, Profile, ManualClock]:
+    clock, recorder, seen = ManualClock(), MemoryRecorder(), LocalSeen()
+    scheme = JwtScheme(
+        header="X-Jwt", algorithms=("ES256",), body_claim="sha", time_claim="iat", keys=f"{shelf.url}/keys", secret_claim="iss", claims={"iss": "sender"}
+    )  # fmt: skip
+    profile = Profile(name="made-up", scheme=scheme, key="body", type="body:type")
+    intake = Intake(
+        [Source("made-up", profile, (Secret("whom", b"sender"),))],
+        recorder=GroupCommit(recorder, seen=seen, wakeup=CountingWakeup()),
+        seen=seen,
+        tally=Tally(recorder, boot=BootId(b"boot-one"), clock=clock, sources=["made-up"]),
+        clock=clock,
+        keys=Keys(clock, shelf.fetch),
+    )
+    return intake, recorder, profile, clock
+
+
+async def delivered(intake: Intake, profile: Profile, clock: ManualClock, body: bytes = b'{"type":"made"}') -> Answer:
+    now = clock.now().timestamp()
+    draft = signed_request(profile, body, PEM, now=now, url="https://hooks.example.com/in/made-up")
+    return await intake.respond(intake.admit(draft.head()), body)
+
+
+@pytest.mark.req("R1")
+async def test_a_request_waits_for_the_key_that_it_names_and_is_then_stored(shelf: Shelf) -> None:
+    intake, recorder, profile, clock = a_desk(shelf)
+    shelf.documents["/keys"] = (200, jwks())
+    first = await delivered(intake, profile, clock)
+    assert (first.status, json.loads(first.body)["status"]) == (200, "stored")
+    again = await delivered(intake, profile, clock)
+    assert json.loads(again.body)["status"] == "duplicate"
+    assert len(shelf.asked) == 1 and len(recorder.events) == 1
+
+
+@pytest.mark.req("R1")
+async def test_while_the_key_is_not_to_be_had_the_sender_is_asked_to_come_again(shelf: Shelf) -> None:
+    intake, recorder, profile, clock = a_desk(shelf)
+    answer = await delivered(intake, profile, clock)
+    assert answer.status == 503 and dict(answer.headers).get(b"retry-after")
+    assert not recorder.events
+
+
+@pytest.mark.req("R1")
+async def test_a_key_that_did_not_sign_is_refused_after_it_was_fetched(shelf: Shelf) -> None:
+    intake, recorder, profile, clock = a_desk(shelf)
+    shelf.documents["/keys"] = (200, jwks().replace(b'"x"', b'"z"'))
+    assert (await delivered(intake, profile, clock)).status == 401
+    assert not recorder.events
