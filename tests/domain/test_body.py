@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from landfast.domain import body
 from landfast.domain.body import DEEPEST, MOST_FORM_FIELDS, decode, light, moment
 from landfast.domain.errors import MalformedBodyError
 
@@ -27,6 +28,54 @@ json_values = st.recursive(
     ),
     max_leaves=20,
 )
+
+
+NUMBERS = [
+    *(
+        "0",
+        "-0",
+        "1",
+        "01",
+        "1.",
+        "1.0",
+        "1.50",
+        "1e5",
+        "1E5",
+        "1e22",
+        "1e999",
+        "-1e999",
+        "5e-324",
+        "0.30000000000000004",
+    ),
+    *("9007199254740993", "-9223372036854775809", "18446744073709551616", "9" * 32, "NaN", "-Infinity"),
+]
+STRINGS = [
+    *('""', '":"', '" : "', '"a"', '"b"', '"\x01"', '"\u2028"', '"é"'),
+    *(r'"\""', r'"\/"', r'"\n"', r'"\u0041"', r'"\ud800"', r'"\u0000"'),
+]
+blanks = st.sampled_from(["", "", "", " ", "\n\t"])
+
+
+def _joined(opening: str, items: st.SearchStrategy[str], closing: str) -> st.SearchStrategy[str]:
+    parts = st.lists(st.tuples(blanks, items, blanks).map("".join), max_size=3)
+    return parts.map(lambda found: opening + ",".join(found) + closing)
+
+
+json_texts = st.recursive(
+    st.sampled_from([*NUMBERS, *STRINGS, "true", "null", "nul"]) | st.floats().map(repr),
+    lambda inner: (
+        _joined("[", inner, "]")
+        | _joined("{", st.tuples(st.sampled_from(STRINGS), blanks, st.just(":"), blanks, inner).map("".join), "}")
+    ),
+    max_leaves=8,
+)
+
+
+@given(json_texts)
+def test_what_is_read_the_quick_way_is_what_the_strict_way_reads(text: str) -> None:
+    quick = body._beyond_doubt(text.encode())
+    if quick is not body._DOUBTFUL:
+        assert repr(quick) == repr(body._strict_json(text))  # tells 1 from 1.0, and 0.0 from -0.0
 
 
 @given(json_values)

@@ -9,10 +9,25 @@ from collections.abc import Callable
 import pytest
 
 from landfast.domain.errors import HandlerEndedTransactionError
+from landfast.domain.event import Event
 from landfast.processing.registry import Registry
 from landfast.processing.transaction import BlockingTransaction, Stage
 from landfast.testing.conformance.ledger import Desk
 from landfast.testing.conformance.ledger.desk import key, orders, transaction
+from landfast.testing.factory import DAWN
+
+EVENT = Event(
+    id="0" * 32,
+    source="shop",
+    key="evt_1",
+    type="order.created",
+    entity=None,
+    occurred_at=None,
+    received_at=DAWN,
+    headers={},
+    body=b"{}",
+    data={},
+)
 
 
 @pytest.fixture(params=["sqlite_desk", "postgres_desk"])
@@ -55,6 +70,6 @@ async def test_a_def_handler_cannot_commit(desk: Desk) -> None:
 async def run(desk: Desk, handler: Callable[[BlockingTransaction], None]) -> None:
     async with transaction(desk.ledger) as tx:
         await tx.receive([key()])
-        stage = Stage(Registry(), digest=key().digest, handler=key().handler, run=1, context=b"{}")
+        stage = Stage(Registry(), key(), EVENT)
         await asyncio.to_thread(handler, BlockingTransaction(tx.handle, stage, asyncio.get_running_loop()))
         await tx.commit(results=(), effects=())

@@ -59,6 +59,21 @@ async def test_a_slow_statement_leaves_the_loop_free_and_ends_when_it_is_cancell
     assert await process(desk.ledger, key(), "pay_1") is None
 
 
+async def test_a_cancelled_statement_ends_even_if_it_had_only_just_begun(sqlite_desk: SqliteDesk) -> None:
+    for number in range(100):
+        async with transaction(sqlite_desk.ledger) as tx:
+            await tx.receive([key()])
+            slow = asyncio.create_task(tx.handle.fetchval(ENDLESS))
+            await sqlite_desk.ledger.receipts([key().digest])
+            for _ in range(number % 3):
+                await asyncio.sleep(0)
+            slow.cancel()
+            async with asyncio.timeout(PATIENCE):
+                with pytest.raises(asyncio.CancelledError):
+                    await slow
+                await tx.rollback()
+
+
 async def test_handlers_of_one_process_queue_for_the_file(sqlite_desk: SqliteDesk) -> None:
     desk = sqlite_desk
     async with transaction(desk.ledger) as tx:

@@ -63,11 +63,16 @@ async def test_a_def_handler_writes_on_the_same_transaction(shop: Shop) -> None:
 
 
 @pytest.mark.req("R20")
-async def test_a_statement_that_was_not_awaited_fails_the_attempt_instead_of_being_lost(shop: Shop) -> None:
+@pytest.mark.parametrize("statements_after_it", [0, 2])
+async def test_a_statement_that_was_not_awaited_fails_the_attempt_instead_of_being_lost(
+    shop: Shop, statements_after_it: int
+) -> None:
     @shop.on(attempts=1)
     async def create_order(event: Event, tx: Any) -> None:
         await insert(event, tx)
         tx.execute(INSERT, "forgotten", 1)
+        for _ in range(statements_after_it):
+            await tx.fetch("SELECT 1")
 
     await shop.deliver("evt_1")
     await shop.drain()

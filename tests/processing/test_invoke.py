@@ -10,7 +10,7 @@ import pytest
 
 from landfast.domain.errors import DeadlineError
 from landfast.processing import invoke as module
-from landfast.processing.invoke import HandlerRaisedError, invoke
+from landfast.processing.invoke import HandlerRaisedError, Watch, invoke
 from landfast.processing.threads import Threads
 
 
@@ -37,7 +37,7 @@ async def call(
         is_async=asyncio.iscoroutinefunction(function),
         deadline=deadline,
         threads=threads,
-        hung=hung,
+        watch=Watch(hung),
     )
 
 
@@ -140,3 +140,51 @@ async def test_stopping_the_worker_is_not_the_functions_fault(threads: Threads) 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_one_watch_keeps_everybody_to_a_deadline_of_their_own(threads: Threads) -> None:
+    watch, one_was_late = Watch(never), asyncio.Event()
+
+    async def run(waits_for: asyncio.Event, *, deadline: float) -> str:
+        async def waiting() -> str:
+            await waits_for.wait()
+            return "in time"
+
+        try:
+            return str(await invoke(waiting, is_async=True, deadline=deadline, threads=threads, watch=watch))
+        except HandlerRaisedError as raised:
+            one_was_late.set()
+            return type(raised.error).__name__
+
+    never_set = asyncio.Event()
+    together = [run(never_set, deadline=0.06), run(one_was_late, deadline=60), run(never_set, deadline=0.02)]
+    assert await asyncio.gather(*together) == ["DeadlineError", "in time", "DeadlineError"]
+    assert await run(never_set, deadline=0.01) == "DeadlineError", "the timer is set anew"
+
+
+async def test_a_function_that_is_late_when_its_worker_stops_is_stopped(threads: Threads) -> None:
+    is_cancelled = asyncio.Event()
+
+    async def slow_to_end(_: int, *, more: int) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            is_cancelled.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(call(slow_to_end, threads, deadline=0.01))
+    await is_cancelled.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_late_function_leaves_no_cancellation_behind(threads: Threads) -> None:
+    async def slow(_: int, *, more: int) -> None:
+        await asyncio.Event().wait()
+
+    with pytest.raises(HandlerRaisedError):
+        await call(slow, threads, deadline=0.01)
+    task = asyncio.current_task()
+    assert task is not None
+    assert task.cancelling() == 0

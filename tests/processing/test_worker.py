@@ -155,6 +155,34 @@ async def test_leases_are_renewed_while_a_handler_runs(live: Shop) -> None:
     assert await live.orders() == ["evt_1"]
 
 
+async def test_a_worker_renews_nothing_that_it_has_settled(live: Shop) -> None:
+    live.on(name="create_order")(insert)
+    await live.deliver(*(f"evt_{n}" for n in range(7)))
+    worker = live.worker()
+    await worker.drain()
+    assert await done(live, 7)
+    assert not worker._leases.tokens()
+
+
+async def test_effects_are_looked_for_after_a_group_that_staged_some_and_not_after_every_group(live: Shop) -> None:
+    @live.effect
+    async def confirm(effect: Effect) -> None: ...
+
+    @live.on()
+    async def create_order(event: Event, tx: Any) -> None:
+        await insert(event, tx)
+        if event.key == "staging":
+            tx.stage(confirm)
+
+    worker = live.worker()
+    await live.deliver("evt_1")
+    assert await worker._take(Pace())
+    assert not worker._staged.is_set()
+    await live.deliver("staging")
+    assert await worker._take(Pace())
+    assert worker._staged.is_set()
+
+
 async def test_an_inbox_that_is_away_stops_the_hands_and_they_go_on_when_it_is_back(live: Shop) -> None:
     claim, failures = live.inbox.claim, 3
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from landfast.domain.census import Census, SourceTally, TallyReport
@@ -82,7 +80,7 @@ async def test_one_handlers_receipt_does_not_prove_what_anothers_tombstone_refut
     (event,) = await store(inbox, 1)
     await settle_all(inbox, Signal.FINISH)
     await receive(inbox, ledger, [event])
-    other = replace(await key_of(inbox, event), handler=HandlerName("update_crm"))
+    other = (await key_of(inbox, event))._replace(handler=HandlerName("update_crm"))
     await ledger.bury([Receipt(other, Outcome.DEAD)])
     assert (await prove(inbox, ledger, ledger)).unproven == ("shop/evt_0000",)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
 from landfast.domain.ids import EventId, HandlerName, ReceiptDigest, Token
 from landfast.domain.lifecycle import Signal
@@ -20,8 +21,9 @@ class Outcome(StrEnum):
     """A tombstone: this handler will never run for this event and run."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptKey:
+class ReceiptKey(NamedTuple):
+    """A tuple, because it is looked up ten times for each event."""
+
     digest: ReceiptDigest
     handler: HandlerName
     run: int

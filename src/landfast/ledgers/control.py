@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from landfast.domain.errors import HandlerEndedTransactionError, SwallowedDatabaseError
+
+QUERIES = 500
+"""Statements whose first words are remembered: an application has a few dozen, and the same ones for every event."""
 
 _BLANK = r"(?:\s|;|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
 _CONTROL = re.compile(
@@ -18,17 +22,23 @@ _VERB = re.compile(_BLANK + r"(\w+)", re.DOTALL)
 def refuse(query: str) -> None:
     """Refuse a statement that begins or ends a transaction. One that hides behind another statement, or goes over
     `tx.connection`, meets the guard row instead; this is only the clearer answer."""
-    if found := _CONTROL.match(query):
-        word = " ".join(found[1].upper().split())
+    if word := _control_word(query):
         raise HandlerEndedTransactionError(
             f"a handler may not send {word}: Landfast commits its writes together with the receipt; "
             "use tx.savepoint() to undo a part"
         )
 
 
+@lru_cache(QUERIES)
 def verb(query: str) -> str:
     found = _VERB.match(query)
     return found[1].upper() if found else ""
+
+
+@lru_cache(QUERIES)
+def _control_word(query: str) -> str:
+    found = _CONTROL.match(query)
+    return " ".join(found[1].upper().split()) if found else ""
 
 
 def ended() -> RuntimeError:

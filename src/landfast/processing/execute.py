@@ -26,6 +26,8 @@ CRASHES_AT_MOST = 3
 """Crashes while running alone before an event is a dead letter: one may be bad luck, a second too, not a third."""
 
 
+_pairs = msgspec.json.Decoder(list[tuple[str, str]]).decode
+
 WAKES_EARLY = 1.0
 """Seconds by which the database's clock may run ahead of ours without a handler being put off again."""
 
@@ -138,8 +140,7 @@ def _event(claim: Claim, *, data: object, headers: Mapping[str, str], attempt: i
 
 
 def _headers(claim: Claim) -> Mapping[str, str]:
-    pairs = msgspec.json.decode(claim.headers, type=list[tuple[str, str]])
-    return MappingProxyType(dict(pairs))
+    return MappingProxyType(dict(_pairs(claim.headers)))
 
 
 def _seconds(plan: Plan) -> float:

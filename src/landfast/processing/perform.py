@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,7 +18,7 @@ from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import EffectStore
 from landfast.processing.conclude import MESSAGE_AT_MOST, text_of, trace_of
 from landfast.processing.execute import CRASHES_AT_MOST
-from landfast.processing.invoke import HandlerRaisedError, invoke
+from landfast.processing.invoke import HandlerRaisedError, Watch, invoke
 from landfast.processing.judge import Ruling, judge
 from landfast.processing.registry import EffectHandler, Registry
 from landfast.processing.threads import Threads
@@ -34,7 +34,7 @@ class Performance:
     clock: Clock
     chance: Chance
     threads: Threads
-    hung: Callable[[], None]
+    watch: Watch
 
     async def perform(self, claimed: Sequence[ClaimedEffect]) -> None:
         """Perform all of them side by side and write down what came of each.
@@ -87,7 +87,7 @@ class Performance:
             is_async=known.is_async,
             deadline=known.deadline,
             threads=self.threads,
-            hung=self.hung,
+            watch=self.watch,
         )
 
     def _failed(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from landfast.domain.backoff import Backoff
@@ -27,10 +27,10 @@ class Handler:
     isolation: str | None
     group: bool
     """Whether events may share one ledger transaction when there is a backlog."""
+    is_async: bool = field(init=False)
 
-    @property
-    def is_async(self) -> bool:
-        return inspect.iscoroutinefunction(self.function)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_async", inspect.iscoroutinefunction(self.function))
 
     def takes(self, source: str, type_: str) -> bool:
         return self.source == source and matches(self.pattern, type_)

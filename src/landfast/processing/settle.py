@@ -7,6 +7,7 @@ nothing is left to do. So a settlement may wait, and may be lost.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 
 from landfast import telemetry
@@ -62,8 +63,8 @@ class Settler:
                     return
                 await self._clock.sleep(0.5)
                 continue
-            for settlement in batch:
-                self._leases.gave_back(settlement.token)
+            for token, count in Counter(settlement.token for settlement in batch).items():
+                self._leases.gave_back(token, count)
             async with self._changed:
                 del self._waiting[: len(batch)]
                 self._changed.notify_all()

@@ -7,7 +7,7 @@ successor meet at the INSERT of the receipt, and the second finds what the first
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from landfast.domain.errors import UserError
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, StagedEffect
 from landfast.ports.clock import Clock
 from landfast.ports.ledger import Ledger, LedgerTransaction
-from landfast.processing.invoke import HandlerRaisedError, invoke
+from landfast.processing.invoke import HandlerRaisedError, Watch, invoke
 from landfast.processing.pace import HANDLER_TIME
 from landfast.processing.registry import Handler, Registry
 from landfast.processing.threads import Threads
@@ -54,7 +54,9 @@ class Transactor:
     registry: Registry
     clock: Clock
     threads: Threads
-    hung: Callable[[], None]
+    watch: Watch
+    staged: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when there are effects to perform."""
 
     async def transact(self, handler: Handler, works: Sequence[Work]) -> dict[Work, Result]:
         """What came of each event that was reached. Those that are not in the answer left no trace: run them again.
@@ -72,6 +74,8 @@ class Transactor:
         except BaseException:
             await tx.rollback()
             raise
+        if handled.effects:
+            self.staged.set()
         return _results(works, found, handled)
 
     async def _receive(self, tx: LedgerTransaction, works: Sequence[Work]) -> dict[ReceiptKey, Receipt | None]:
@@ -98,13 +102,7 @@ class Transactor:
 
     async def _call(self, tx: LedgerTransaction, work: Work, handled: Handled) -> None:
         handler = work.handler
-        stage = Stage(
-            self.registry,
-            digest=work.receipt.digest,
-            handler=handler.name,
-            run=work.receipt.run,
-            context=_context(work),
-        )
+        stage = Stage(self.registry, work.receipt, work.event)
         own = Transaction(tx.handle, stage)
         user_tx = own if handler.is_async else BlockingTransaction(tx.handle, stage, asyncio.get_running_loop())
         result = await invoke(
@@ -112,7 +110,7 @@ class Transactor:
             is_async=handler.is_async,
             deadline=handler.deadline,
             threads=self.threads,
-            hung=self.hung,
+            watch=self.watch,
         )
         try:
             own.check_awaited()
@@ -138,11 +136,6 @@ def _results(works: Sequence[Work], found: dict[ReceiptKey, Receipt | None], han
         elif work.receipt in handled.seconds:
             results[work] = Done(handled.seconds[work.receipt])
     return results
-
-
-def _context(work: Work) -> bytes:
-    event = work.event
-    return msgspec.json.encode({"id": event.id, "source": event.source, "key": event.key, "type": event.type})
 
 
 def _encoded(result: Any) -> bytes:

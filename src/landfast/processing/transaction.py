@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
 
 from landfast.domain.errors import UserError
-from landfast.domain.ids import HandlerName, ReceiptDigest, effect_key
-from landfast.domain.outcome import StagedEffect
+from landfast.domain.event import Event
+from landfast.domain.ids import effect_key
+from landfast.domain.outcome import ReceiptKey, StagedEffect
 from landfast.ports import ledger as port
 from landfast.processing.registry import EffectHandler, Registry
 
@@ -26,14 +26,10 @@ STAGED_AT_MOST = 10_000
 class Stage:
     """Effects that one handler stages for one event: rows in its transaction, if and when it commits."""
 
-    def __init__(
-        self, registry: Registry, *, digest: ReceiptDigest, handler: HandlerName, run: int, context: bytes
-    ) -> None:
+    def __init__(self, registry: Registry, receipt: ReceiptKey, event: Event) -> None:
         self._registry = registry
-        self._digest = digest
-        self._handler = handler
-        self._run = run
-        self._context = context
+        self._receipt = receipt
+        self._event = event
         self.staged: dict[str, StagedEffect] = {}
 
     def add(self, effect: str | Callable[..., Any], named: str | None, arguments: dict[str, Any]) -> str:
@@ -42,7 +38,8 @@ class Stage:
             inspect.signature(known.function).bind(None, **arguments)
         except TypeError as error:
             raise UserError(f"stage({known.name}): the arguments do not fit the effect: {error}") from None
-        key = effect_key(self._digest, self._handler, f"{known.name}:{named}" if named else known.name)
+        digest, handler, run = self._receipt
+        key = effect_key(digest, handler, f"{known.name}:{named}" if named else known.name)
         if key in self.staged:
             again = f"named {named!r} " if named else ""
             raise UserError(f"stage({known.name}): {again}is staged twice for this event; give each its own named=")
@@ -54,14 +51,18 @@ class Stage:
             raise UserError(f"stage({known.name}): the arguments must be JSON: {error}") from None
         self.staged[key] = StagedEffect(
             key=key,
-            run=self._run,
-            digest=self._digest,
-            handler=self._handler,
+            run=run,
+            digest=digest,
+            handler=handler,
             name=known.name,
             arguments=encoded,
-            context=self._context,
+            context=self._context(),
         )
         return key
+
+    def _context(self) -> bytes:
+        event = self._event
+        return msgspec.json.encode({"id": event.id, "source": event.source, "key": event.key, "type": event.type})
 
     def _find(self, effect: str | Callable[..., Any]) -> EffectHandler:
         name = effect if isinstance(effect, str) else getattr(effect, "__landfast_effect__", None)
@@ -72,34 +73,25 @@ class Stage:
         return known
 
 
-class Statement(Awaitable[T]):
-    """A statement that runs when it is awaited, and that is missed when it never is."""
-
-    __slots__ = ("_call", "_forgotten", "name")
-
-    def __init__(self, name: str, call: Callable[[], Coroutine[Any, Any, T]], forgotten: set[Statement[Any]]) -> None:
-        self.name = name
-        self._call = call
-        self._forgotten = forgotten
-        forgotten.add(self)
-
-    def __await__(self) -> Generator[Any, None, T]:
-        self._forgotten.discard(self)
-        return self._call().__await__()
-
-
 class Transaction:
     """The transaction of an `async def` handler: asyncpg's shape on every ledger."""
 
     def __init__(self, handle: port.Transaction, stage: Stage) -> None:
         self._handle = handle
         self._stage = stage
-        self._forgotten: set[Statement[Any]] = set()
+        self._asked: list[tuple[str, Coroutine[Any, Any, Any]]] = []
 
     def check_awaited(self) -> None:
         """A write that was never awaited never happened: better a failed attempt than a receipt for nothing."""
-        for statement in self._forgotten:
-            raise UserError(f"tx.{statement.name}(...) was not awaited, so it did not run; write `await` before it")
+        forgotten = [
+            (name, statement)
+            for name, statement in self._asked
+            if inspect.getcoroutinestate(statement) == inspect.CORO_CREATED
+        ]
+        for _, statement in forgotten:
+            statement.close()
+        for name, _ in forgotten:
+            raise UserError(f"tx.{name}(...) was not awaited, so it did not run; write `await` before it")
 
     @property
     def connection(self) -> Any:
@@ -107,16 +99,16 @@ class Transaction:
         return self._handle.connection
 
     def execute(self, query: str, *args: Any) -> Awaitable[str]:
-        return Statement("execute", partial(self._handle.execute, query, *args), self._forgotten)
+        return self._ask("execute", self._handle.execute(query, *args))
 
     def fetch(self, query: str, *args: Any) -> Awaitable[Sequence[Any]]:
-        return Statement("fetch", partial(self._handle.fetch, query, *args), self._forgotten)
+        return self._ask("fetch", self._handle.fetch(query, *args))
 
     def fetchrow(self, query: str, *args: Any) -> Awaitable[Any]:
-        return Statement("fetchrow", partial(self._handle.fetchrow, query, *args), self._forgotten)
+        return self._ask("fetchrow", self._handle.fetchrow(query, *args))
 
     def fetchval(self, query: str, *args: Any) -> Awaitable[Any]:
-        return Statement("fetchval", partial(self._handle.fetchval, query, *args), self._forgotten)
+        return self._ask("fetchval", self._handle.fetchval(query, *args))
 
     def savepoint(self) -> Any:
         """`async with tx.savepoint():` around statements whose database errors you want to catch."""
@@ -125,6 +117,13 @@ class Transaction:
     def stage(self, effect: str | Callable[..., Any], *, named: str | None = None, **arguments: Any) -> str:
         """Record an effect to be performed after the COMMIT; its idempotency key."""
         return self._stage.add(effect, named, arguments)
+
+    def _ask(self, name: str, statement: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        # What has ended is forgotten: a handler may run a million of them, one after the other.
+        while self._asked and inspect.getcoroutinestate(self._asked[-1][1]) == inspect.CORO_CLOSED:
+            self._asked.pop()
+        self._asked.append((name, statement))
+        return statement
 
 
 class BlockingTransaction:

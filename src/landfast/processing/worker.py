@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Coroutine, Sequence
+from enum import IntEnum
 from functools import partial
 from typing import Any
 
@@ -18,9 +19,11 @@ from landfast.ports.inbox import Workbench
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.wakeup import Wakeup
 from landfast.processing.conclude import Conclusion
+from landfast.processing.crew import Crew
 from landfast.processing.execute import Execution
 from landfast.processing.gate import Gate
 from landfast.processing.group import Grouping
+from landfast.processing.invoke import Watch
 from landfast.processing.leases import Leases
 from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
@@ -40,6 +43,15 @@ REQUEUE_AT_MOST = 10_000
 """Unhandled events that a newly registered handler takes up by itself; older ones wait for an operator's replay."""
 
 EFFECTS_AT_ONCE = 16
+
+
+class Took(IntEnum):
+    """What a claim came to."""
+
+    NOTHING = 0
+    ALL_THERE_WAS = 1
+    ALL_IT_ASKED_FOR = 2
+    """There may be more."""
 
 
 def kill_this_process() -> None:
@@ -75,14 +87,15 @@ class Worker:
         self._lease = lease
         self._claims = 0
         self._stopping = asyncio.Event()
-        self._ready = asyncio.Semaphore(0)
+        self._crew = Crew(hands, clock)
         self._staged = asyncio.Event()
         self._gate = Gate()
         self._threads = Threads(hands + EFFECTS_AT_ONCE)
         self._leases, self._effect_leases = Leases(), Leases()
         self.outages = Outages(clock)
         self._settler = Settler(bench, clock, self._leases)
-        transactor = Transactor(ledger, registry, clock, self._threads, hung)
+        watch = Watch(hung)
+        transactor = Transactor(ledger, registry, clock, self._threads, watch, self._staged)
         self._execution = Execution(
             inbox,
             registry,
@@ -91,7 +104,7 @@ class Worker:
             Conclusion(ledger, clock, chance),
             clock,
         )
-        self._performance = Performance(effects, registry, clock, chance, self._threads, hung)
+        self._performance = Performance(effects, registry, clock, chance, self._threads, watch)
 
     async def run(self) -> None:
         """Work until `stop`. What is in hand then is finished; nothing new is claimed. A loop that dies of a bug ends
@@ -116,8 +129,7 @@ class Worker:
     def stop(self) -> None:
         self._stopping.set()
         self._staged.set()
-        for _ in range(self._hands):
-            self._ready.release()
+        self._crew.dismiss()
 
     async def drain(self) -> None:
         """Process everything that is runnable now, effects too, then return: for tests and one-off runs."""
@@ -153,16 +165,20 @@ class Worker:
                 continue
             if not may_start:
                 await self._pause(max(0.05, self.outages.infrastructure.remaining(self._clock.monotonic())))
-            elif not took:
-                await self._ready.acquire()
+            elif took is not Took.ALL_IT_ASKED_FOR or self._crew.is_crowded():
+                # Whatever comes from now on rings for us. To look at once would find little, and pay a whole round of
+                # statements for it.
+                await self._crew.rest()
 
-    async def _take(self, pace: Pace) -> bool:
-        """Claim, execute, settle; whether there was anything to do."""
+    async def _take(self, pace: Pace) -> Took:
+        """Claim, execute, settle."""
         limit = 1 if self.outages.infrastructure.is_open else pace.size
         claims = await self._bench.claim(token=self._token(), lease=self._lease, limit=limit)
-        if len(claims) == limit and self._ready.locked():
-            self._ready.release()  # there may be more than this hand can hold: wake the next
-        return await self._process(claims, pace)
+        if len(claims) == limit:
+            self._crew.call()
+        if not await self._process(claims, pace):
+            return Took.NOTHING
+        return Took.ALL_IT_ASKED_FOR if len(claims) == limit else Took.ALL_THERE_WAS
 
     async def _process(self, claims: Sequence[Claim], pace: Pace) -> bool:
         if not claims:
@@ -175,7 +191,6 @@ class Worker:
             self._leases.gave_back(token, count)
             raise
         await self._settler.submit(settlements)
-        self._staged.set()
         return True
 
     async def _suspects(self) -> None:
@@ -236,8 +251,7 @@ class Worker:
         """Wake one hand per hint, and one a second without any: a hand that finds much wakes the next."""
         while True:
             await self._wakeup.wait(POLL)
-            if self._ready.locked():
-                self._ready.release()
+            self._crew.call()
 
     async def _renew(self, store: Workbench | EffectStore, leases: Leases) -> None:
         while True:

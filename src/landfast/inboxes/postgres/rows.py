@@ -10,7 +10,7 @@ import msgspec
 
 from landfast.domain.ids import EventId, HandlerName, Token
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.outcome import Attempt, Claim, Tries
+from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Tries
 from landfast.domain.summary import EventSummary, HistoryLine
 
 _encode = msgspec.json.Encoder().encode
@@ -26,7 +26,7 @@ def claim(row: asyncpg.Record) -> Claim:
         forced=row["forced"],
         suspect=row["suspect"],
         crashes=row["crashes"],
-        tries=_tries(row["tries"]),
+        tries=NO_TRIES if row["tries"] == b"{}" else _tries(row["tries"]),
         source=row["source"],
         key=row["key"],
         type=row["type"],
@@ -76,11 +76,16 @@ def tries_json(tries: Mapping[HandlerName, Tries]) -> bytes | None:
 
 
 def attempts_json(attempts: Sequence[Attempt]) -> bytes:
-    return _encode([_printable(attempt) for attempt in attempts])
+    try:
+        return _encode(attempts)
+    except UnicodeEncodeError:
+        return _encode([_printable(attempt) for attempt in attempts])
 
 
 def text(value: str) -> str:
     """What a user's error says may hold what no text column takes: NUL, or half a surrogate pair."""
+    if not value:
+        return value
     return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 

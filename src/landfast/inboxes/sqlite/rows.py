@@ -118,6 +118,8 @@ def attempts_text(attempts: Sequence[Attempt]) -> str:
 
 def text(value: str) -> str:
     """What a user's error says may hold half a surrogate pair, and settling must not fail for it."""
+    if not value:
+        return value
     return value.encode("utf-8", "replace").decode()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from landfast.ledgers import control
@@ -69,10 +70,15 @@ class PostgresHandle:
         control.refuse(query)
         if self._ended:
             raise control.ended()
-        if control.verb(query) not in _WRITES or "set_config" in query.lower():
+        if _may_set(query):
             self.may_have_set = True
         connection = self._connection
         if not faults.is_gone(connection) and not connection.is_in_transaction():
             # Outside of a transaction the server would commit this statement by itself.
             raise control.ended_by_handler()
         return connection
+
+
+@lru_cache(control.QUERIES)
+def _may_set(query: str) -> bool:
+    return control.verb(query) not in _WRITES or "set_config" in query.lower()

@@ -13,6 +13,9 @@ from landfast.ledgers.sqlite.thread import ConnectionThread
 
 T = TypeVar("T")
 
+STEPS = 10_000
+"""Of SQLite's machine, between two looks at whether anybody still waits for a statement: less than a millisecond."""
+
 
 class SqliteHandle:
     """A Transaction. It has no way to commit."""
@@ -73,11 +76,14 @@ class SqliteHandle:
     async def _run(self, query: str, args: tuple[Any, ...], read: Callable[[sqlite3.Cursor], T]) -> T:
         control.refuse(query)
         connection = self.connection
+        is_cancelled = False
 
         def work(_: sqlite3.Connection) -> T:
             if self._ended:
                 raise control.ended()
             self.examine()
+            # Asked again and again: an interrupt that comes a moment before the statement begins would be lost.
+            connection.set_progress_handler(lambda: is_cancelled, STEPS)
             try:
                 cursor = connection.execute(query, _bindings(args))
                 try:
@@ -92,11 +98,13 @@ class SqliteHandle:
                         "a placeholder is written $1, $2, ... and not ?; write $1"
                     ) from error
                 raise
+            finally:
+                connection.set_progress_handler(None, 0)
 
         try:
             return await self._thread.run(work)
         except asyncio.CancelledError:
-            connection.interrupt()
+            is_cancelled = True
             raise
 
 
