@@ -38,6 +38,7 @@ def all_goals(finished: int) -> Sequence[Goal]:
         Goal(acks.SQLITE, acks.SEEDS, 7),
         Goal(acks.STORM, acks.YARDSTICK, 1.0),
         Goal(processing.SUSTAINED.format("PostgreSQL"), None, 10_000),
+        Goal(processing.SUSTAINED.format("PostgreSQL"), processing.SEEDS, 3),
         Goal(latency.HALF.format("p99", "PostgreSQL"), None, 10, "at most"),
         Goal(latency.HALF.format("p99", "SQLite"), None, 10, "at most"),
         Goal(latency.IDLE.format("PostgreSQL"), None, 5, "at most"),

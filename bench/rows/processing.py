@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 
-from bench import load, machine, stores
+from bench import load, machine, servers, stores
+from bench.deliveries import Requests
 from bench.load import CONNECTIONS
 from bench.rows import Row
 from bench.stage import Stage
 from bench.stores import Store
-from landfast.cli.storm.servers import Serve
 
 BACKLOG = "a backlog processed, {}"
 SUSTAINED = "end to end, sent and processed at once, {}"
+SEEDS = "end to end, sent and processed at once, the seeds' handler and worker"
 SETTLES_WITHIN = 300.0
 LOOK_EVERY = 0.05
 
@@ -35,19 +37,38 @@ async def rows(stage: Stage) -> list[Row]:
                 stage.say(f"round {number + 1} of {stage.sizes.rounds}: {row.name}")
                 row.values.append(await run(stage, opened, row))
         made += [backlog, sustained]
-    return made
+    seeds = Row(SEEDS, "/s")
+    for number in range(stage.sizes.rounds):
+        stage.say(f"round {number + 1} of {stage.sizes.rounds}: {seeds.name}")
+        seeds.values.append(await _seeds(stage, seeds))
+    return [*made, seeds]
+
+
+async def _seeds(stage: Stage, row: Row) -> float:
+    requests = stage.requests(stage.sizes.seeds_requests // 2, "seed")
+    async with stores.on_postgres(stage.postgres) as store:
+        env = os.environ | {"BENCH_DSN": store.inbox}
+        async with servers.running("seeds", env=env) as handler, servers.running("seeds_worker", env=env) as worker:
+            used = machine.cpu_seconds(worker.pids()), machine.cpu_seconds(store.pids())
+            began = time.monotonic()
+            sent = await _send(requests, handler.port)
+            await _until(lambda: _has_orders(store, sent))
+            seconds = time.monotonic() - began
+            spent = machine.cpu_seconds(worker.pids()), machine.cpu_seconds(store.pids())
+            _note(row, sent, spent[0] - used[0], spent[1] - used[1])
+    return sent / seconds
 
 
 async def _backlog(stage: Stage, opened: Opened, row: Row) -> float:
     """Take everything in first, then start a worker and see how long it needs."""
     async with opened() as store:
         async with stage.serving(store, workers=0) as serve:
-            sent = await _send(stage, serve)
+            sent = await _send(_orders(stage), serve.port)
         async with stage.serving(store, workers=1) as serve:
             began = time.monotonic()
             worker = await serve.worker()
             used = machine.cpu_seconds([worker]), machine.cpu_seconds(store.pids())
-            await _settled(store)
+            await _until(store.is_settled)
             seconds = time.monotonic() - began
             _note(row, sent, machine.cpu_seconds([worker]) - used[0], machine.cpu_seconds(store.pids()) - used[1])
         await _check(store, sent)
@@ -60,9 +81,9 @@ async def _sustained(stage: Stage, opened: Opened, row: Row) -> float:
         worker = await serve.worker()
         used = machine.cpu_seconds([worker]), machine.cpu_seconds(store.pids())
         began = time.monotonic()
-        sent = await _send(stage, serve)
+        sent = await _send(_orders(stage), serve.port)
         row.detail["send_seconds"] = round(time.monotonic() - began, 2)
-        await _settled(store)
+        await _until(store.is_settled)
         seconds = time.monotonic() - began
         _note(row, sent, machine.cpu_seconds([worker]) - used[0], machine.cpu_seconds(store.pids()) - used[1])
         await _check(store, sent)
@@ -74,19 +95,26 @@ def _note(row: Row, sent: int, worker: float, store: float) -> None:
     row.detail |= {"cpu_microseconds_each": each, "events": sent}
 
 
-async def _send(stage: Stage, serve: Serve) -> int:
-    requests = stage.requests(stage.sizes.backlog, "order")
+def _orders(stage: Stage) -> Requests:
+    return stage.requests(stage.sizes.backlog, "order")
+
+
+async def _send(requests: Requests, port: int) -> int:
     # Our own client: it sends each exactly once, and so we know how many orders there must be.
-    answered = await load.apply(load.load(requests, serve.port, 120.0), "own")
+    answered = await load.apply(load.load(requests, port, 120.0), "own")
     if answered.failed or answered.ok != requests.count:
         raise RuntimeError(f"{answered.failed} of {requests.count} deliveries over {CONNECTIONS} connections failed")
     return answered.ok
 
 
-async def _settled(store: Store) -> None:
+async def _until(is_done: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(SETTLES_WITHIN):
-        while not await store.is_settled():  # noqa: ASYNC110 - another process is at work
+        while not await is_done():  # noqa: ASYNC110 - another process is at work
             await asyncio.sleep(LOOK_EVERY)
+
+
+async def _has_orders(store: Store, count: int) -> bool:
+    return await store.orders() >= count
 
 
 async def _check(store: Store, sent: int) -> None:

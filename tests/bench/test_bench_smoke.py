@@ -28,6 +28,7 @@ ROWS = {
     *(latency.HALF.format(part, store) for part in ("p50", "p99") for store in STORES),
     *(latency.IDLE.format(store) for store in STORES),
     *(row.format(store) for row in (processing.BACKLOG, processing.SUSTAINED) for store in STORES),
+    processing.SEEDS,
     claim.EMPTY,
     claim.FINISHED.format(QUICK.finished),
     claim.OPEN,

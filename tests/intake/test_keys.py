@@ -143,6 +143,18 @@ async def test_a_server_that_nobody_vouches_for_gives_no_key(shelf: Shelf) -> No
     assert isinstance(await had(Keys(ManualClock()), shelf.url.replace("https", "http")), OverloadedError)
 
 
+async def test_whatever_goes_wrong_everybody_who_waits_is_told_and_the_address_is_free_again() -> None:
+    def surprising(_url: str, _post: bytes | None = None) -> bytes:
+        raise ZeroDivisionError("nobody thought of this one")
+
+    clock = ManualClock()
+    keys = Keys(clock, surprising)
+    keys.need(KeyNeeded("https://keys.example/"), lambda _: 1 // 0)  # one whose answer cannot be given
+    assert isinstance(await had(keys, "https://keys.example/"), OverloadedError)
+    clock.advance(ABSENCE + 1)
+    assert isinstance(await had(keys, "https://keys.example/"), OverloadedError)
+
+
 async def test_strangers_cannot_make_us_fetch_without_end(shelf: Shelf) -> None:
     keys = Keys(ManualClock(), shelf.fetch)
     for number in range(IN_A_MINUTE + 20):

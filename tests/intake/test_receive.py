@@ -219,6 +219,7 @@ class BatchProvider:
     body_limit = 1000
     tolerance = 300.0
     refusal = 401
+    thanks = None
     greets = False
 
     def __init__(self, *, bug: Exception | None = None, signed_at: float | None = None) -> None:
@@ -251,7 +252,7 @@ class BatchProvider:
     def signed_at(self, head: Head, body: bytes) -> float | None:
         return None
 
-    def find(self, head: Head, body: bytes) -> Sequence[Found]:
+    def find(self, head: Head, body: bytes, received_at: datetime) -> Sequence[Found]:
         if self.bug:
             raise self.bug
         return [Thing(key) for key in body.decode().split(",")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import asyncpg
@@ -36,6 +37,7 @@ class Watched:
     body_limit = 1_000_000
     tolerance = 300.0
     refusal = 401
+    thanks = None
     greets = False
 
     def takes(self, method: str) -> bool:
@@ -64,9 +66,9 @@ class Watched:
     def signed_at(self, head: Head, body: bytes) -> float | None:
         return self.profile.signed_at(head, body)
 
-    def find(self, head: Head, body: bytes) -> Sequence[Found]:
+    def find(self, head: Head, body: bytes, received_at: datetime) -> Sequence[Found]:
         self.asked.append("find")
-        return self.profile.find(head, body)
+        return self.profile.find(head, body, received_at)
 
     def handshake(self, head: Head, body: bytes, secret: Secret | None = None, *, url: str = "") -> Greeting | None:
         self.asked.append("handshake")

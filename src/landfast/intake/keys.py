@@ -107,13 +107,16 @@ class Keys(Mapping[str, bytes]):
         try:
             document = await self._document(needed.url, needed.post)
             await asyncio.to_thread(certified, document, needed.certificate_for, self._clock.now())
-        except (OSError, ValueError) as failure:
+        except Exception as failure:  # noqa: BLE001 - whatever a document does to a parser, those who wait are told
             document = None
             error = OverloadedError(f"the key at {needed.url} cannot be had: {failure or type(failure).__name__}")
             telemetry.warn("no key", address=needed.url, reason=failure or type(failure).__name__)
         self._keep(needed.url, document)
         for then in self._waiting.pop(needed.url):
-            then(error)
+            try:
+                then(error)
+            except Exception as failure:  # noqa: BLE001 - one connection that fails must not keep the others waiting
+                telemetry.error("an answer could not be given", trace=failure)
 
     async def _open(self, url: str, source: str) -> None:
         try:

@@ -238,8 +238,7 @@ class Connection(asyncio.Protocol):
         return None if self._admitted is None else self._admitted.source.name
 
     def _go_on(self) -> None:
-        if self._buffer:
-            self._advance()
+        self._advance()
         # Only when what came early is used up: otherwise each answer would let in more than its request took.
         if self._is_paused and self._phase in {Phase.HEAD, Phase.BODY, Phase.LINGERING} and not self._is_choked:
             self._is_paused = False
