@@ -46,7 +46,7 @@ fuzz: $(VENV)/dev  ## random requests and bodies for FUZZ_SECONDS (60)
 	@$(BIN)/python -m tests.fuzz
 
 docs: $(VENV)/dev  ## draw the pages of docs/reference from the code
-	@$(BIN)/python docs/generate.py
+	@$(BIN)/python -m docs.generate
 
 format: $(VENV)/dev  ## write the code the way `check` wants it
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from docs.provider_pages import provider_pages
 from landfast.cli import landfast as command
 from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, TRANSITIONS, Signal, State
 
@@ -16,7 +17,7 @@ REFERENCE = Path(__file__).resolve().parent / "reference"
 
 
 def pages() -> dict[str, str]:
-    return {"lifecycle.md": lifecycle(), "commands.md": commands()}
+    return {"lifecycle.md": lifecycle(), "commands.md": commands()} | provider_pages()
 
 
 def lifecycle() -> str:
@@ -73,6 +74,6 @@ def _who(signal: Signal) -> str:
 
 
 if __name__ == "__main__":
-    REFERENCE.mkdir(exist_ok=True)
     for name, text in pages().items():
+        (REFERENCE / name).parent.mkdir(exist_ok=True)
         (REFERENCE / name).write_text(text)

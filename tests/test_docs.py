@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import runpy
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from docs import generate
 from landfast.cli import COMMANDS, main
 from landfast.domain.lifecycle import State
 from tests.shops import Shop, until
@@ -53,9 +53,11 @@ def test_the_links_of_a_page_lead_to_files_that_exist(page: Path) -> None:
 
 def test_the_generated_pages_are_up_to_date() -> None:
     """`make docs` draws them again."""
-    generate = runpy.run_path(str(ROOT / "docs/generate.py"))
-    for page, text in generate["pages"]().items():
+    drawn = generate.pages()
+    for page, text in drawn.items():
         assert (ROOT / "docs/reference" / page).read_text() == text, f"docs/reference/{page}: run make docs"
+    there = {str(page.relative_to(ROOT / "docs/reference")) for page in (ROOT / "docs/reference").rglob("*.md")}
+    assert there == set(drawn), "a page of something that is no more"
 
 
 def test_the_page_of_commands_shows_exactly_what_help_prints(

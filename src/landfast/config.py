@@ -97,6 +97,8 @@ class Settings:
     lease: float = 30.0
     """Seconds until a worker that said nothing is taken for dead. It says something every third of that."""
     sources: Mapping[str, SourceSettings] = field(default_factory=dict)
+    providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The tables `[providers.NAME]`, as they are written."""
     folder: Path = field(default_factory=Path)
     """Where the configuration was found: relative paths in it start there."""
 
@@ -164,7 +166,7 @@ def load(
             name: _address(name, value, start, where) if name in ("store", "ledger") else value
             for name, value in _checked(layer, _KEYS, where).items()
         }
-    return _settled(found, _sources(sources, providers, file), folder)
+    return _settled(found, _sources(sources, providers, file), providers, folder)
 
 
 def strange_variables(environ: Mapping[str, str] | None = None) -> list[str]:
@@ -185,7 +187,7 @@ def source(
     if not name or len(name) > 100 or not all(c.isascii() and (c.isalnum() or c in "-_.") for c in name):
         raise ConfigError(f"{where}the name {name!r} must be letters, digits, '-', '_' or '.', 100 of them at most")
     if options.get("provider") != "generic" or not options.get("secrets"):
-        _find_misspelt(options, where)
+        _find_misspelt(options, described or {}, where)
     if options.get("provider") is None:
         raise ConfigError(f'{where}provider is missing; name how it signs, such as provider = "stripe"')
     checked = _checked({key: options[key] for key in options if key in _SOURCE_KEYS}, _SOURCE_KEYS, where)
@@ -242,10 +244,15 @@ def _public_url(text: str, where: str) -> str:
     return text
 
 
-def _find_misspelt(options: Mapping[str, Any], where: str) -> None:
-    """What is missing may be there under a name that is nearly its own. Otherwise it may be the generic provider's."""
+def _find_misspelt(options: Mapping[str, Any], described: Mapping[str, Any], where: str) -> None:
+    """What is missing may be there under a name that is nearly its own. Otherwise it may be the provider's own: the
+    `public_key` of one looks like a `public_url`."""
+    from landfast.providers.catalogue import PROFILES  # late: only a source in the settings needs to know
+
+    known = PROFILES.get(str(options.get("provider")))
+    own = {str(name).removesuffix("?") for name in described.get("settings", known.settings if known else ())}
     for key in options:
-        if key not in _SOURCE_KEYS and (hint := nearest(key, _SOURCE_KEYS)):
+        if key not in _SOURCE_KEYS and key not in own and (hint := nearest(key, _SOURCE_KEYS)):
             raise ConfigError(f"{where}there is no key {key!r}{hint}")
 
 
@@ -354,7 +361,9 @@ def _sources(tables: Any, providers: Any, file: Path | None) -> dict[str, Source
     }
 
 
-def _settled(found: dict[str, Any], sources: dict[str, SourceSettings], folder: Path) -> Settings:
+def _settled(
+    found: dict[str, Any], sources: dict[str, SourceSettings], providers: dict[str, Any], folder: Path
+) -> Settings:
     store = found.setdefault("store", Address(str(folder / "landfast.db")))
     default = str(Path(store.target).parent / "landfast-ledger.db") if store.is_sqlite else store.target
     ledger = found.setdefault("ledger", Address(default, "it follows store"))
@@ -367,4 +376,4 @@ def _settled(found: dict[str, Any], sources: dict[str, SourceSettings], folder: 
                     f"{key} is {found[key]}, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL"
                 )
     found.setdefault("hands", 1 if ledger.is_sqlite else 8)
-    return Settings(**found, sources=MappingProxyType(sources), folder=folder)
+    return Settings(**found, sources=MappingProxyType(sources), providers=MappingProxyType(providers), folder=folder)

@@ -238,7 +238,7 @@ def test_the_doctor_is_content_or_exit_1(landfast: Run, crowd: None, folder: Pat
     ended = landfast("doctor")
     assert ended.code == 0
     assert "warn  dead events: 3\n      fix: " in ended.out
-    assert "warn  source shop: stripe, 1 secret; one is shorter than 16 characters" in ended.out
+    assert "warn  source shop: secret '1' has 7 bytes, and under 16 it can be guessed" in ended.out
     (folder / "landfast.toml").write_text(SOURCE.replace("whsec_x", "env:NOT_SET_ANYWHERE"))
     (folder / "landfast-ledger.db").unlink()
     checks = {check["name"]: check for check in landfast("doctor", "--json").json["checks"]}

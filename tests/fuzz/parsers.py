@@ -60,7 +60,7 @@ class Providers:
         self._name(profile, name, head, _odd_body(draw, request.body))
 
     def _name(self, profile: Any, name: str, head: Head, body: bytes) -> None:
-        for identity in [identify(found, now=self.now) for found in profile.find(head, body)]:
+        for identity in [identify(found, now=self.now) for found in profile.find(head, body, self.now)]:
             for text in (identity.key, identity.type, identity.entity or ""):
                 assert len(text) <= TEXT_LIMIT and "\0" not in text
                 text.encode()

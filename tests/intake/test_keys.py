@@ -147,9 +147,12 @@ async def test_whatever_goes_wrong_everybody_who_waits_is_told_and_the_address_i
     def surprising(_url: str, _post: bytes | None = None) -> bytes:
         raise ZeroDivisionError("nobody thought of this one")
 
+    def lost(_: Exception | None) -> None:
+        raise ZeroDivisionError("the connection is gone")
+
     clock = ManualClock()
     keys = Keys(clock, surprising)
-    keys.need(KeyNeeded("https://keys.example/"), lambda _: 1 // 0)  # one whose answer cannot be given
+    keys.need(KeyNeeded("https://keys.example/"), lost)
     assert isinstance(await had(keys, "https://keys.example/"), OverloadedError)
     clock.advance(ABSENCE + 1)
     assert isinstance(await had(keys, "https://keys.example/"), OverloadedError)

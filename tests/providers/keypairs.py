@@ -9,20 +9,33 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from landfast.ports.provider import Secret
 from landfast.providers import Profile
+from landfast.providers.catalogue import PROFILES
+from landfast.providers.schemes.anyof import AnyOf
+from landfast.providers.schemes.signed import SignedScheme
+from landfast.providers.schemes.token import TokenScheme
 
 WEBHOOK = "4JH86294D6297924G"
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:shore"
 TEXT = "a secret of the sender, long enough"
 HEX = "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056"
+ACCOUNT = "pusher@north-pier.iam.gserviceaccount.com"
 STANDARD = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+FORMS = {"hex": HEX, "base64": STANDARD, "basic": f"user:{TEXT}"}
+"""By the form in which a provider shows its secret; the others take any text."""
 
 KINDS = {
     "plaid": "ecdsa",
     "discord-interactions": "ed25519",
+    "discord-events": "ed25519",
+    "postal": "rsa",
     "sendgrid": "ecdsa",
     "aws-sns": "rsa",
+    "google-pubsub": "rsa",
     "paypal": "rsa",
     "truelayer": "p521",
+    "paddle-classic": "rsa",
+    "ebay": "ecdsa",
 }
 """The providers that sign with a private key."""
 
@@ -46,12 +59,21 @@ def sender_secret(name: str) -> str:
     """What the sender signs with."""
     if name in KINDS:
         private = pair(KINDS[name])[0]
-        return f"{WEBHOOK}\n{private}" if name == "paypal" else private
-    return HEX if name == "adyen" else STANDARD if name in {"standard-webhooks", "svix"} else TEXT
+        whom = {"paypal": WEBHOOK, "google-pubsub": ACCOUNT}.get(name)
+        return f"{whom}\n{private}" if whom else private
+    return FORMS.get(form_of(name), TEXT)
+
+
+def form_of(name: str) -> str:
+    scheme = PROFILES[name].scheme if name in PROFILES else None
+    first = scheme.schemes[0] if isinstance(scheme, AnyOf) else scheme
+    if isinstance(first, TokenScheme) and first.is_basic:
+        return "basic"
+    return first.secret if isinstance(first, SignedScheme) else "text"
 
 
 def our_secrets(profile: Profile) -> tuple[Secret, ...]:
     """What the source is given for it."""
     texts = [pair(KINDS[profile.name])[1]] if profile.name in KINDS else [sender_secret(profile.name)]
-    texts += {"paypal": [WEBHOOK], "aws-sns": [TOPIC]}.get(profile.name, [])
+    texts += {"paypal": [WEBHOOK], "aws-sns": [TOPIC], "google-pubsub": [ACCOUNT]}.get(profile.name, [])
     return tuple(Secret(f"secret {number}", profile.decode_secret(text)) for number, text in enumerate(texts))

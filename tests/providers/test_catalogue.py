@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given
@@ -114,8 +115,10 @@ def test_any_changed_bit_of_a_covered_body_is_refused(name: str, data: st.DataOb
     body[data.draw(st.integers(0, 9_999)) % len(body)] ^= 1 << data.draw(st.integers(0, 7))
     if name == "aws-sns" and _same_fields(draft.body, bytes(body)):
         return  # what stands between and beside the signed fields is not signed
-    if name == "twilio" and _is_same_form(draft.body, bytes(body)):
+    if name in {"twilio", "mandrill"} and _is_same_form(draft.body, bytes(body)):
         return
+    if name in {"braintree", "paddle-classic"} and _signed_fields(draft.body) == _signed_fields(bytes(body)):
+        return  # the same form, escaped otherwise; or another public key beside the signature
     assert is_refused(source_of(name), draft.head(), bytes(body))
 
 
@@ -125,7 +128,7 @@ def test_any_changed_bit_of_a_signature_is_refused(name: str, data: st.DataObjec
     """In headers: what else is signed there, and what is not, is in `test_scheme`."""
     draft = signed(name)
     header = next((each for each in draft.headers if "signature" in each.lower() or each in _SIGNATURES), None)
-    if header is None:
+    if header is None or name == "ebay":  # whose header holds more than the signature: see test_commerce
         return
     text = bytearray(draft.headers[header].encode())
     # Drawn from a fixed range: the lengths of ECDSA signatures differ from run to run.
@@ -147,7 +150,9 @@ _SIGNATURES = {
     "Plaid-Verification",
     "PAYPAL-TRANSMISSION-SIG",
     "X-Shopify-Hmac-Sha256",
+    "X-Trello-Webhook",
     "X-Gitlab-Token",
+    "X-Telegram-Bot-Api-Secret-Token",
     "Authorization",
 }
 
@@ -173,6 +178,13 @@ def _same_fields(one: bytes, other: bytes) -> bool:
     except ValueError:
         return False
     return isinstance(second, dict) and all(first.get(name) == second.get(name) for name in names)
+
+
+def _signed_fields(body: bytes) -> dict[str, str]:
+    fields = dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True))
+    if "bt_signature" in fields:
+        fields["bt_signature"] = fields["bt_signature"].rpartition("|")[2].lower()
+    return fields
 
 
 def _is_same_form(one: bytes, other: bytes) -> bool:

@@ -120,3 +120,35 @@ def test_data_that_cannot_be_written_falls_back_to_the_body(rule: str) -> None:
 def test_an_unknown_rule_is_a_config_error_that_names_it(rule: str) -> None:
     with pytest.raises(ConfigError, match=r"use body|write body"):
         provider("stripe", dedup=rule)
+
+
+@pytest.mark.req("R4")
+def test_by_arrival_the_same_body_is_another_event_each_time_and_two_items_are_never_one() -> None:
+    rule = key_rule("arrival", hmac_key="")
+    first, second = (NOTHING._replace(received_at=datetime(2026, 1, 1, 0, 0, at, tzinfo=UTC)) for at in (1, 2))
+    assert rule(first, b"{}", "") == rule(first, b"{}", "")
+    assert len({rule(first, b"{}", ""), rule(second, b"{}", ""), rule(first, b"[]", "")}) == 3
+
+
+@pytest.mark.req("R4")
+@pytest.mark.parametrize("rule", ["body:id or arrival", "fields:type,body:id or arrival", "hmac:id or arrival"])
+def test_what_has_an_id_is_known_by_it_and_only_the_rest_by_its_arrival(rule: str) -> None:
+    assert key(rule, EVENT) == key(rule.removesuffix(" or arrival"), EVENT)
+    assert key(rule, {"type": "made"}).startswith("arrival:2026-01-01T00:00:00+00:00:")
+
+
+@pytest.mark.parametrize("rule", ["body:id or body", "arrival:id", "body:id or arrival or body"])
+def test_nothing_else_may_stand_behind_or(rule: str) -> None:
+    with pytest.raises(ConfigError, match=r"is not known|no place"):
+        provider("stripe", dedup=rule)
+
+
+def test_a_word_of_ours_stands_in_for_what_a_sender_does_not_say() -> None:
+    assert key("fields:id,data.object.name | always:none", EVENT) == key("fields:id,always:none", EVENT)
+    assert key("fields:id,data.object.id | always:none", EVENT) != key("fields:id,always:none", EVENT)
+
+
+def test_of_places_with_a_bar_between_them_the_first_that_is_there_counts() -> None:
+    rule = "fields:id | uuid,at"
+    assert key(rule, {"id": 1, "at": 2}) == key(rule, {"id": 1, "uuid": 9, "at": 2}) == key(rule, {"uuid": 1, "at": 2})
+    assert key(rule, {"at": 2}) == key("body", {"at": 2})

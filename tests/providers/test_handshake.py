@@ -186,3 +186,24 @@ def test_head_and_options_are_answered_for_those_who_ask_so_and_nobody_says_back
 def test_a_handshake_that_cannot_work_is_a_config_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         Handshake(**wrong)
+
+
+def test_a_handshake_may_want_a_place_to_be_empty() -> None:
+    ping = described(Handshake(when="!header:X-Token & header:X-Ping", text=""))
+    greeting = asked(ping, "POST", {}, {"X-Ping": "1"})
+    assert greeting is not None and greeting.answer.body == b""
+    with pytest.raises(UnverifiedError):
+        asked(ping, "POST", {}, {"X-Ping": "1", "X-Token": "a guess"})
+
+
+@pytest.mark.req("R1")
+def test_a_proof_may_be_of_less_than_any_challenge() -> None:
+    narrow = described(
+        Handshake(method="GET", when="query:c", text=Proof(of="{query:c}", matches="[a-f0-9]{4}", encoding="base64"))
+    )
+    assert asked(narrow, "GET", {"c": "beef"}) is not None
+    for other in ("beefy", "BEEF", "bee", "bee\n"):
+        with pytest.raises(UnverifiedError):
+            asked(narrow, "GET", {"c": other})
+    with pytest.raises(ConfigError, match="no pattern"):
+        Handshake(method="GET", text=Proof(of="x", matches="["))

@@ -80,3 +80,12 @@ def test_the_items_are_the_list(values: list[object]) -> None:
 def test_a_place_that_is_no_list_is_a_config_error(place: str) -> None:
     with pytest.raises(ConfigError, match="no list in a body"):
         slicer(place)
+
+
+def test_a_sender_may_have_two_shapes_and_one_that_is_broken_further_in_is_kept_whole() -> None:
+    cut = slicer("body:notices.*.changes + body")
+    inside, alone = cut(b'{"notices":[{"changes":[1]},{"changes":[2]}]}'), cut(b" [3,4]")
+    assert inside is not None and [item.body for item in inside] == [b"1", b"2"]
+    assert alone is not None and [item.body for item in alone] == [b"3", b"4"]
+    for broken in (b'{"notices":[{"changes":[1]},{"changes":2}]}', b'{"notices":[{"changes":[1]}', b"", b"7"):
+        assert cut(broken) is None

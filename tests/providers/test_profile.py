@@ -20,7 +20,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 def identity_of(profile: Profile | str, body: bytes, fields: dict[str, str] | None = None) -> Identity:
     chosen: Provider = provider(profile) if isinstance(profile, str) else profile
-    (found,) = chosen.find(head_of(fields or {}), body)
+    (found,) = chosen.find(head_of(fields or {}), body, RECEIVED)
     return found.identity(RECEIVED)
 
 

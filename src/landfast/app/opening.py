@@ -18,6 +18,7 @@ from landfast.ports.clock import Chance, Clock
 from landfast.ports.wakeup import Wakeup
 from landfast.processing.registry import Registry
 from landfast.processing.worker import Worker
+from landfast.providers.catalogue import PROFILES
 
 
 @asynccontextmanager
@@ -37,7 +38,7 @@ async def intake(
         tally = Tally(inbox, boot=boot, clock=clock, sources=names, on_outage=seen.clear)
         tally.start()
         try:
-            yield Intake(sources, recorder=recorder, seen=seen, tally=tally, clock=clock)
+            yield Intake(sources, recorder=recorder, seen=seen, tally=tally, clock=clock, known=PROFILES.values)
         finally:
             # The tally last: what the recorder still has in hand is counted when it is answered.
             await recorder.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from landfast.config import SourceSettings, nearest
@@ -31,20 +32,23 @@ def profile_of(settings: SourceSettings) -> Profile:
 
 def secrets_of(settings: SourceSettings, folder: Path) -> tuple[Secret, ...]:
     """Resolved only where they are needed: an operator who reads dead letters needs no secret."""
-    profile = profile_of(settings)
-    return tuple(
-        load_secret(
-            secret.value,
-            provider=profile,
-            name=f"source {settings.name}: secret {secret.name or number}",
-            environ=os.environ,
-            read_file=lambda path: (folder / path).read_bytes(),
-            active_from=secret.start,
-            retired_at=secret.end,
-            allow_short=settings.allow_short_secret,
-        )
-        for number, secret in enumerate(settings.secrets, start=1)
+    return tuple(secret_of(settings, number, folder) for number in range(len(settings.secrets)))
+
+
+def secret_of(settings: SourceSettings, number: int, folder: Path) -> Secret:
+    given = settings.secrets[number]
+    name = given.name or f"{number + 1}"
+    secret = load_secret(
+        given.value,
+        provider=profile_of(settings),
+        name=f"source {settings.name}: secret {name}",
+        environ=os.environ,
+        read_file=lambda path: (folder / path).read_bytes(),
+        active_from=given.start,
+        retired_at=given.end,
+        allow_short=settings.allow_short_secret,
     )
+    return replace(secret, name=name)
 
 
 def source_of(settings: SourceSettings, folder: Path) -> Source:

@@ -27,6 +27,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "work": "Process events; something else takes them in.",
         "demo": "The storm: thousands of deliveries of one event, one order.",
         "send": "Send a signed sample webhook to a running inbox.",
+        "sources": "List sources and their secrets, check them, or change a secret.",
+        "verify-signature": "Say whether a request is genuine, and why not.",
         "events": "List events, or show one with its history.",
         "dead": "List dead letters, or show one with everything known about it.",
         "effects": "List effects, or perform dead ones again.",
@@ -48,6 +50,7 @@ Examples:
   landfast init                                 start from nothing
   landfast serve handlers:inbox                 take webhooks in and process them
   landfast send stripe payment_intent.succeeded send one, signed, to that server
+  landfast sources check                        will they be believed, and believe the right ones?
   landfast dead list source:stripe since:2h     what failed lately, and why
   landfast replay state:dead error:KeyError     run those again, after the fix
   landfast proof                                nothing lost, nothing doubled
@@ -62,7 +65,8 @@ class LateCommands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name in COMMANDS:
-            module, attribute = f"landfast.cli.{cmd_name}", cmd_name
+            attribute = cmd_name.replace("-", "_")
+            module = f"landfast.cli.{attribute}"
         elif cmd_name in HIDDEN:
             module, _, attribute = HIDDEN[cmd_name].partition(":")
         else:
@@ -81,7 +85,8 @@ class LateCommands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            # A long name has its line below it, and does not push all the others aside.
+            formatter.write_dl(list(COMMANDS.items()), col_max=max(map(len, COMMANDS)) // 2)
 
 
 @click.group(cls=LateCommands, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,15 +8,13 @@ from dataclasses import asdict
 import click
 
 from landfast.app import Inbox
-from landfast.app.sources import check_handlers, secrets_of
+from landfast.app.checkup import examine_sources
+from landfast.app.sources import check_handlers
 from landfast.cli import NEGATIVE
 from landfast.cli.options import app_option, find_inbox, json_option, run, without_app
 from landfast.cli.output import safe, say, say_json
 from landfast.domain.errors import ConfigError, LandfastError
 from landfast.recovery.doctor import Check, Level, examine_binding, examine_inbox, examine_ledger, failed, is_well
-
-SHORTEST = 16
-"""Characters of a secret: fewer are found by trying them all against one captured signature."""
 
 
 @click.command()
@@ -28,11 +26,11 @@ def doctor(*, app: str | None, as_json: bool) -> int:
     if as_json:
         say_json({"well": is_well(checks), "checks": [asdict(check) for check in checks]})
     else:
-        _say(checks)
+        say_checks(checks)
     return 0 if is_well(checks) else NEGATIVE
 
 
-def _say(checks: Sequence[Check]) -> None:
+def say_checks(checks: Sequence[Check]) -> None:
     told = set()
     for check in checks:
         say(f"{check.level:<4}  {safe(check.name)}: {safe(check.found)}")
@@ -51,28 +49,12 @@ def _examine(app: str | None) -> Sequence[Check]:
     except ConfigError as error:
         return [failed("configuration", ConfigError(f"{error}{without_app(app)}"))]
     known = f"store {inbox.settings.store}, ledger {inbox.settings.ledger}"
-    checks = [Check("configuration", Level.OK, known), *_secrets(inbox)]
+    sources = examine_sources(inbox.sources.values(), inbox.settings.folder, now=inbox.clock.now().timestamp())
+    checks = [Check("configuration", Level.OK, known), *sources]
     for name, examine in (("inbox", _inbox), ("ledger", _ledger)):
         checks += run(_attempted(name, examine, inbox))
     # Of two that are not well, nothing else can be said.
     return [*checks, *run(_attempted("binding", _binding, inbox))] if is_well(checks) else checks
-
-
-def _secrets(inbox: Inbox) -> Sequence[Check]:
-    checks = []
-    for source in inbox.sources.values():
-        try:
-            found = secrets_of(source, inbox.settings.folder)
-        except LandfastError as error:
-            checks.append(failed(f"source {source.name}", error))
-        else:
-            what = f"{source.provider}, {len(found)} {'secret' if len(found) == 1 else 'secrets'}"
-            short = [secret for secret in found if len(secret.key) < SHORTEST]
-            level = Level.WARN if short else Level.OK
-            more = f"; one is shorter than {SHORTEST} characters and can be guessed" if short else ""
-            fix = "set a longer one at the sender, and here" if short else ""
-            checks.append(Check(f"source {source.name}", level, f"{what}{more}", fix))
-    return checks
 
 
 async def _attempted(

@@ -5,25 +5,35 @@ from __future__ import annotations
 import http.client
 import json
 import secrets
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, TextIO
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import click
 
 from landfast.app import Inbox
-from landfast.app.sources import profile_of, secrets_of
+from landfast.app.sources import profile_of, source_of
 from landfast.cli import NEGATIVE
 from landfast.cli.options import app_option, find_inbox, json_option, without_app
 from landfast.cli.output import safe, say, say_json
 from landfast.config import SourceSettings, nearest
 from landfast.domain.errors import UserError
-from landfast.providers.signing import sample, sign
+from landfast.ports.provider import Secret
+from landfast.providers.request import Draft
+from landfast.providers.signing import sample, signed_request
+
+EXAMPLES = """
+\b
+Examples:
+  landfast send stripe payment_intent.succeeded --set data.object.amount=8999
+  landfast send github push --times 3                     one event, delivered three times
+  landfast send discord PING --private-key mine.pem       where only the sender holds the key
+"""
 
 SECONDS = 30.0
 """As long as the most patient senders wait."""
 
 
-@click.command()
+@click.command(epilog=EXAMPLES)
 @click.argument("source")
 @click.argument("event_type", metavar="TYPE")
 @click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a field: data.object.amount=8999.")
@@ -32,6 +42,12 @@ SECONDS = 30.0
 @click.option(
     "--url",
     help="Where the inbox listens: http://HOST:PORT, with what it is mounted at. Default: that of the settings.",
+)
+@click.option(
+    "--private-key",
+    type=click.File("r"),
+    metavar="FILE",
+    help="For a sender that signs with a private key: one of your own as PEM, whose public key is the source's secret.",
 )
 @app_option
 @json_option
@@ -43,21 +59,24 @@ def send(
     event: str | None,
     times: int,
     url: str | None,
+    private_key: TextIO | None,
     app: str | None,
     as_json: bool,
 ) -> int:
-    """Send a sample webhook, signed with the source's first secret, to a running inbox."""
+    """Send a sample webhook, signed as the source's provider signs, with the source's first secret that is active."""
     inbox = find_inbox(app)
     settings = _known(inbox, source, app)
     event = event or f"evt_{secrets.token_hex(8)}"
-    body = _changed(sample(settings.provider, event_type, id=event), changes)
-    secret = secrets_of(settings, inbox.settings.folder)[0]
+    profile, now = profile_of(settings), inbox.clock.now().timestamp()
+    body = _changed(sample(profile, event_type, id=event, now=now), changes)
+    key = private_key.read().strip() if private_key else _secret(settings, inbox, now)
     target = _target(url or f"http://{inbox.settings.host}:{inbox.settings.port}", source)
     answers = []
     for _ in range(times):
         now = inbox.clock.now().timestamp()
-        headers = sign(profile_of(settings), body, secret, now=now, id=event, type=event_type)
-        answers.append(_post(target, body, headers))
+        public = settings.public_url or target
+        draft = signed_request(profile, body, key, now=now, id=event, type=event_type, url=public)
+        answers.append(_post(target, draft))
     if as_json:
         say_json([{"status": status, "answer": answer} for status, answer in answers])
     else:
@@ -75,14 +94,26 @@ def _known(inbox: Inbox, source: str, app: str | None) -> SourceSettings:
     return settings
 
 
+def _secret(settings: SourceSettings, inbox: Inbox, now: float) -> Secret:
+    active = source_of(settings, inbox.settings.folder).active(now)
+    if not active:
+        raise UserError(f"send: no secret of {settings.name} is active now; see landfast sources list")
+    return active[0]
+
+
 def _changed(body: bytes, changes: tuple[str, ...]) -> bytes:
     if not changes:
         return body
-    data = json.loads(body)
-    for change in changes:
-        path, equals, text = change.partition("=")
+    parted = [change.partition("=") for change in changes]
+    for change, (path, equals, _) in zip(changes, parted, strict=True):
         if not equals or not path:
             raise UserError(f"send: --set {change!r} needs PATH=VALUE, such as data.object.amount=8999")
+    try:
+        data = json.loads(body)
+    except ValueError:  # a form, whose fields are flat
+        fields = dict(parse_qsl(body.decode(), keep_blank_values=True))
+        return urlencode(fields | {path: text for path, _, text in parted}).encode()
+    for path, _, text in parted:
         _set(data, path.split("."), _value(text))
     return json.dumps(data, separators=(",", ":")).encode()
 
@@ -90,10 +121,19 @@ def _changed(body: bytes, changes: tuple[str, ...]) -> bytes:
 def _set(data: Any, path: list[str], value: Any) -> None:
     *parents, last = path
     for name in parents:
-        data = data.setdefault(name, {}) if isinstance(data, dict) else None
-    if not isinstance(data, dict):
+        data = data.setdefault(name, {}) if isinstance(data, dict) else _item(data, name)
+    if isinstance(data, list) and _item(data, last) is not None:
+        data[int(last)] = value
+    elif isinstance(data, dict):
+        data[last] = value
+    else:
         raise UserError(f"send: --set {'.'.join(path)}: only fields of objects can be set")
-    data[last] = value
+
+
+def _item(data: Any, name: str) -> Any:
+    """Of a list, the item of this number: events.0.type."""
+    is_there = isinstance(data, list) and name.isdecimal() and int(name) < len(data)
+    return data[int(name)] if is_there else None
 
 
 def _value(text: str) -> Any:
@@ -113,13 +153,14 @@ def _target(url: str, source: str) -> str:
     return base if base.endswith(f"/in/{source}") else f"{base}/in/{source}"
 
 
-def _post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
-    parts = urlsplit(url)
+def _post(url: str, draft: Draft) -> tuple[int, str]:
+    parts, query = urlsplit(url), urlsplit(draft.url).query
     where = f"{parts.scheme}://{parts.netloc}"
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=SECONDS)
     try:
-        connection.request("POST", parts.path, body, headers)
+        target = f"{parts.path}?{query}" if query else parts.path
+        connection.request(draft.method, target, draft.body, draft.headers)
         response = connection.getresponse()
         return response.status, response.read().decode("utf-8", "replace")
     except ConnectionRefusedError:

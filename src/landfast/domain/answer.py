@@ -22,6 +22,10 @@ def duplicate(event: bytes) -> Answer:
     return Answer(200, b'{"status":"duplicate","event":"%s"}' % event.hex().encode())
 
 
+def plain(text: str, *, status: int = 200) -> Answer:
+    return Answer(status, text.encode(), b"text/plain; charset=utf-8")
+
+
 def error(status: int, sentence: str, *, headers: tuple[tuple[bytes, bytes], ...] = (), close: bool = False) -> Answer:
     # The sentences are ours and hold no quote or backslash, so no JSON encoder is needed on the hot path.
     return Answer(status, b'{"error":"%s"}' % sentence.encode(), headers=headers, close=close)

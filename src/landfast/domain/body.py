@@ -213,7 +213,7 @@ def _written_moment(text: str) -> datetime | None:
     text = text.strip()
     if text.isascii() and text.replace(".", "", 1).isdigit():
         return _unix_moment(float(text))
-    written = datetime.fromisoformat(text)  # cuts nanoseconds to microseconds
+    written = datetime.fromisoformat(text.removesuffix(" UTC"))  # GitLab's ending; cuts nanoseconds to microseconds
     at = written.replace(tzinfo=UTC) if written.tzinfo is None else written.astimezone(UTC)
     return at if at.year >= 1970 else None
 

@@ -22,6 +22,7 @@ from landfast.domain.errors import (
     BodyTooLargeError,
     UnknownSourceError,
     UnsupportedEncodingError,
+    UnverifiedError,
     WrongMethodError,
 )
 from landfast.domain.ids import EventId
@@ -29,11 +30,12 @@ from landfast.intake.answers import answer_to
 from landfast.intake.identify import deliveries, event_of
 from landfast.intake.keys import Keys
 from landfast.intake.record import Conclude, Outcome
+from landfast.intake.reports import Reports
 from landfast.intake.source import Source
 from landfast.intake.tally import Tally
 from landfast.intake.verify import greet, present, verify
 from landfast.ports.clock import Clock
-from landfast.ports.provider import Greeting, KeyNeeded, Signature
+from landfast.ports.provider import Greeting, KeyNeeded, Provider, Signature
 from landfast.ports.seen import Seen
 
 NO_SOURCE = ""
@@ -76,6 +78,7 @@ class Intake:
         tally: Tally,
         clock: Clock,
         keys: Keys | None = None,
+        known: Callable[[], Iterable[Provider]] = tuple,
     ) -> None:
         self._routes = {f"/in/{source.name}": source for source in sources}
         self._recorder = recorder
@@ -83,6 +86,7 @@ class Intake:
         self._tally = tally
         self._clock = clock
         self._keys = Keys(clock) if keys is None else keys
+        self._reports = Reports(self._routes.values(), known=known, keys=self._keys)
 
     def admit(self, head: Head) -> Admitted:
         """Everything that can be refused before the body is read, cheapest first. What it raises is counted already:
@@ -93,7 +97,7 @@ class Intake:
         try:
             return self._admit(source, head)
         except Exception as error:
-            self._reject(name, error)
+            self._reject(name, error, source, head)
             raise
 
     def receive(self, admitted: Admitted, body: bytes, answered: Answered) -> Answer | None:
@@ -103,23 +107,25 @@ class Intake:
         try:
             greeting = admitted.greeting
             if greeting is None:
-                secret = verify(source, admitted.signature, head, body, now=now.timestamp(), keys=self._keys)
+                at = now.timestamp()
+                secret = verify(source, admitted.signature, head, body, now=at, keys=self._keys)
+                self._reports.used(source, secret, at)
                 greeting = source.provider.handshake(head, body, secret, url=source.url_of(head))
             if greeting is not None:
                 return self._greeted(source, greeting)
-            found = source.provider.find(head, body)
+            found = source.provider.find(head, body, now)
             if not found:  # an empty batch: a sender that shows that it is alive
                 self._tally.withdrawn(source.name)
-                return EMPTY
+                return source.provider.thanks or EMPTY
             events = [event_of(source, each) for each in found]
             if all(map(self._seen.has, events)):
-                return self._duplicate(source.name, events)
+                return self._duplicate(source, events)
             request = deliveries(source, found, events, head=head, body=body, now=now)
-            self._recorder.record(request, partial(self._conclude, source.name, events[0], answered))
+            self._recorder.record(request, partial(self._conclude, source, events[0], answered))
         except KeyNeeded as needed:
             self._keys.need(needed, partial(self._receive_again, admitted, body, answered))
         except Exception as error:  # noqa: BLE001 - an error in here is answered like any other, never shown
-            return self._reject(source.name, error)
+            return self._reject(source.name, error, source, head, body)
         return None
 
     async def respond(self, admitted: Admitted, body: bytes) -> Answer:
@@ -163,33 +169,42 @@ class Intake:
             telemetry.warn("open this address to confirm the subscription", source=source.name, address=greeting.visit)
         return greeting.answer
 
-    def _conclude(self, source: str, first: EventId, answered: Answered, outcome: Outcome) -> None:
+    def _conclude(self, source: Source, first: EventId, answered: Answered, outcome: Outcome) -> None:
         answered(self._answer(source, first, outcome))
 
-    def _answer(self, source: str, first: EventId, outcome: Outcome) -> Answer:
+    def _answer(self, source: Source, first: EventId, outcome: Outcome) -> Answer:
         if isinstance(outcome, Exception):
-            return self._reject(source, outcome)
+            return self._reject(source.name, outcome)
         again = [row.event_id for row in outcome if not row.is_new]
         if len(again) == len(outcome):
             return self._duplicate(source, again)
         for event in again:
             self._tally.came_again(event)
-        self._tally.stored(source)
-        return answer.stored(first)
+        self._tally.stored(source.name)
+        return source.provider.thanks or answer.stored(first)
 
-    def _duplicate(self, source: str, events: Sequence[EventId]) -> Answer:
+    def _duplicate(self, source: Source, events: Sequence[EventId]) -> Answer:
         for event in events:
             self._tally.came_again(event)
-        self._tally.duplicate(source)
-        return answer.duplicate(events[0])
+        self._tally.duplicate(source.name)
+        return source.provider.thanks or answer.duplicate(events[0])
 
-    def _reject(self, source: str, error: Exception) -> Answer:
-        self._tally.rejected(source)
+    def _reject(
+        self,
+        name: str,
+        error: Exception,
+        source: Source | None = None,
+        head: Head | None = None,
+        body: bytes | None = None,
+    ) -> Answer:
+        self._tally.rejected(name)
         given = answer_to(error)
         if given.status == 500:
-            telemetry.error("request failed", trace=error, source=source)
+            telemetry.error("request failed", trace=error, source=name)
+        elif isinstance(error, UnverifiedError) and source is not None and head is not None:
+            self._reports.refused(source, head, body, error, at=self._clock.now().timestamp())
         else:
-            telemetry.info("rejected", source=source, status=given.status, reason=error)
+            telemetry.info("rejected", source=name, status=given.status, reason=error)
         return given
 
 

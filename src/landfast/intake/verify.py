@@ -37,7 +37,7 @@ def examine(source: Source, head: Head, body: bytes, *, now: datetime, keys: Map
     greeting = source.provider.handshake(head, body, secret, url=source.url_of(head))
     if greeting is not None:
         return Examined(secret, greeting, ())
-    return Examined(secret, None, [identify(found, now=now) for found in source.provider.find(head, body)])
+    return Examined(secret, None, [identify(found, now=now) for found in source.provider.find(head, body, now)])
 
 
 def greet(source: Source, head: Head, *, now: float) -> Greeting | None:

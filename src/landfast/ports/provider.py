@@ -113,6 +113,11 @@ class Provider(Protocol):
         """The status that makes this sender come again, or give up, when its signature is refused."""
         ...
 
+    @property
+    def thanks(self) -> Answer | None:
+        """The answer to what was stored, now or before, for a sender that reads it; None for all others."""
+        ...
+
     def takes(self, method: str) -> bool:
         """Whether requests with this method are events or handshakes of this provider."""
         ...
@@ -155,7 +160,7 @@ class Provider(Protocol):
         """The exact answer to a verified request that is a provider's handshake and no event."""
         ...
 
-    def find(self, head: Head, body: bytes) -> Sequence[Found]:
+    def find(self, head: Head, body: bytes, received_at: datetime) -> Sequence[Found]:
         """The events in a verified request, in its order; one, for most, and none in an empty batch. Never raises: a
         body that cannot be parsed is identified by its digest, with an empty type, and becomes a dead letter later."""
         ...

@@ -73,11 +73,13 @@ def _value(where: str, key: str, value: Any) -> Any:
             return _made(f"{where}: redelivery", Redelivery, value)
         case "tolerance", int() | float() if not isinstance(value, bool) and value > 0:
             return float(value)
-        case "refusal" | "body_limit", int() if not isinstance(value, bool) and value > 0:
+        case "refusal" | "body_limit" | "shortest", int() if not isinstance(value, bool) and value > 0:
             return value
-        case "fetch_back" | "any_port" | "is_basic" | "is_absent_when_empty", bool():
+        case _, bool() if _OTHER_THAN_TEXT.get(key) == "true or false":
             return value
-        case "settings" | "methods" | "traps" | "algorithms" | "credentials", list() if _is_all_text(value):
+        case "settings" | "methods" | "traps" | "algorithms" | "credentials" | "true_claims", list() if _is_all_text(
+            value
+        ):
             return tuple(value)
         case "require" | "claims", dict() if _is_all_text(value.values()):
             return dict(value)
@@ -92,8 +94,11 @@ _OTHER_THAN_TEXT = {
     "tolerance": "a number of seconds, or inf",
     "refusal": "an HTTP status, such as 401",
     "body_limit": "a number of bytes",
+    "shortest": "a number of bytes",
     "fetch_back": "true or false",
     "any_port": "true or false",
+    "is_repeated": "true or false",
+    "is_whole": "true or false",
     "is_basic": "true or false",
     "is_absent_when_empty": "true or false",
     "settings": "a list of names",
@@ -101,6 +106,7 @@ _OTHER_THAN_TEXT = {
     "traps": "a list of sentences",
     "algorithms": "a list of names, such as ['HS256']",
     "credentials": "a list of names",
+    "true_claims": "a list of names",
     "require": "a table of headers",
     "claims": "a table of claims",
 }

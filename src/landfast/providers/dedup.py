@@ -4,10 +4,16 @@
     body                          the digest of the raw body; in a request of many events, of the item's own bytes
     type+body                     the digest of the event's type and the same
     fields:type,data.object.id    the digest of chosen fields, for bodies with nonces in them; `type` is the event's
-                                  of `item:id | item:uuid` the first that is there
+    fields:id | uuid,at           the same; of `id` and `uuid` the first that is there
+    fields:sent_at,number         the same; `number` is the place of the event in its request, where two may be alike
     hmac:id                       an HMAC of the id there and the whole body in canonical form
+    arrival                       every arrival is an event of its own
+    body:id or arrival            the same for what has no id there
 
 A rule that finds nothing falls back to the digest of the body: a duplicate may then run twice, but no event is lost.
+That holds while two events never have the same bytes. A sender that only says that something changed says it in the
+same words each time: there take `arrival`. What it redelivers runs again, which a handler that asks what changed can
+bear; otherwise the second change would be taken for the first.
 """
 
 from __future__ import annotations
@@ -30,36 +36,39 @@ KeyRule = Callable[[Sight, bytes, str], str]
 
 
 def key_rule(rule: str, *, hmac_key: str) -> KeyRule:
-    kind, colon, rest = rule.strip().partition(":")
+    first, otherwise = _parted(rule)
+    kind, colon, rest = first.partition(":")
     match kind, rest:
         case "body", "" if not colon:
-            return lambda _sight, body, _type: body_digest(body)
+            return _of_body
+        case "arrival", "" if not colon:
+            return _of_arrival
         case "type+body", "" if not colon:
             return lambda _sight, body, type_: _digest(type_.encode("utf-8", "surrogatepass"), body)
         case _, _ if kind in KINDS and rest and "+" not in rest:
-            return _own_id(rule)
+            return _own_id(first, otherwise)
         case "fields", _ if rest:
-            return _chosen_fields(rest.split(","))
+            return _chosen_fields(rest.split(","), otherwise)
         case "hmac", _ if rest and "+" not in rest:
-            return _hmac_of(rest, hmac_key.encode())
-    raise ConfigError(
-        f"dedup {rule!r} is not known: use body, type+body, body:FIELD, header:NAME, fields:ONE,TWO or hmac:FIELD"
-    )
+            return _hmac_of(rest, hmac_key.encode(), otherwise)
+    raise _unknown(rule)
 
 
 def places_read(rule: str) -> list[str] | None:
     """The places that a rule reads; None for the whole body."""
-    kind, _, rest = rule.strip().partition(":")
+    first, _ = _parted(rule)
+    kind, _, rest = first.partition(":")
     if kind == "hmac":
         return None
     if kind == "fields":
-        return [name.strip() for name in rest.split(",") if name.strip() != "type"]
-    return [rule] if rest else []
+        return [name.strip() for name in rest.split(",") if name.strip() not in {"type", "number"}]
+    return [first] if rest else []
 
 
 def reads_type(rule: str) -> bool:
     """Whether the event's type is part of the key."""
-    kind, _, rest = rule.strip().partition(":")
+    first, _ = _parted(rule)
+    kind, _, rest = first.partition(":")
     return kind == "type+body" or (kind == "fields" and "type" in [name.strip() for name in rest.split(",")])
 
 
@@ -74,22 +83,47 @@ def storable(key: str) -> str:
     return body_digest(key.encode("utf-8", "surrogatepass"))
 
 
-def _own_id(location: str) -> KeyRule:
+def _parted(rule: str) -> tuple[str, KeyRule]:
+    """The rule itself, and the one for what it finds nothing in."""
+    first, joint, last = rule.strip().partition(" or ")
+    if joint and last.strip() != "arrival":
+        raise _unknown(rule)
+    return first.strip(), _of_arrival if joint else _of_body
+
+
+def _unknown(rule: str) -> ConfigError:
+    return ConfigError(
+        f"dedup {rule!r} is not known: "
+        "use body, type+body, body:FIELD, header:NAME, fields:ONE,TWO, hmac:FIELD or arrival"
+    )
+
+
+def _of_body(sight: Sight, body: bytes, _type: str) -> str:
+    # A GET has its event in the query. Without that, all of them would have the digest of nothing, and be one event.
+    return body_digest(sight.head.query.encode() if sight.head.method == "GET" and not body else body)
+
+
+def _of_arrival(sight: Sight, body: bytes, _type: str) -> str:
+    # The body as well: of many events in one request, each is its own.
+    return f"arrival:{sight.received_at.isoformat()}:{hashlib.sha256(body).hexdigest()[:32]}"
+
+
+def _own_id(location: str, otherwise: KeyRule) -> KeyRule:
     read = read_at(location)
 
-    def rule(sight: Sight, body: bytes, _type: str) -> str:
+    def rule(sight: Sight, body: bytes, type_: str) -> str:
         id_ = read(sight)
-        return body_digest(body) if id_ is None else storable(id_)
+        return otherwise(sight, body, type_) if id_ is None else storable(id_)
 
     return rule
 
 
-def _chosen_fields(names: list[str]) -> KeyRule:
+def _chosen_fields(names: list[str], otherwise: KeyRule) -> KeyRule:
     picks = [_field(name.strip()) for name in names]
 
     def rule(sight: Sight, body: bytes, type_: str) -> str:
         values = [_canonical(pick(sight, type_)) for pick in picks]
-        return _digest(*values) if all(values) else body_digest(body)
+        return _digest(*values) if all(values) else otherwise(sight, body, type_)
 
     return rule
 
@@ -97,17 +131,19 @@ def _chosen_fields(names: list[str]) -> KeyRule:
 def _field(name: str) -> Callable[[Sight, str], Any]:
     if name == "type":  # as the provider reads it, maybe from a header; `body:type` is the field of that name
         return lambda _sight, type_: type_ or None
+    if name == "number":
+        return lambda sight, _type: sight.number
     pick = first_at(name)
     return lambda sight, _type: pick(sight)
 
 
-def _hmac_of(location: str, key: bytes) -> KeyRule:
+def _hmac_of(location: str, key: bytes, otherwise: KeyRule) -> KeyRule:
     pick = pick_at(location)
 
-    def rule(sight: Sight, body: bytes, _type: str) -> str:
+    def rule(sight: Sight, body: bytes, type_: str) -> str:
         id_, canonical = _canonical(pick(sight)), _canonical(sight.data if sight.item is None else sight.item)
         if not id_ or not canonical:
-            return body_digest(body)
+            return otherwise(sight, body, type_)
         return f"hmac:{hmac.digest(key, _length(id_) + id_ + canonical, 'sha256').hex()}"
 
     return rule

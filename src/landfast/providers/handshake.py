@@ -21,6 +21,10 @@ from landfast.providers.template import Template
 LONGEST_ECHO = 4096
 """Bytes that a stranger may have us say back. Challenges have up to 200, Microsoft's tokens about 1,000."""
 
+CHALLENGE = "[A-Za-z0-9_.~+/=-]{1,512}"
+"""What a stranger may have us sign. X signs challenges and events alike: whoever could ask for the proof of an event's
+body would have its signature. No event looks like this, and a body that does is never one."""
+
 _UNSIGNED = Signature()
 
 
@@ -33,6 +37,8 @@ class Proof:
     encoding: str = "hex"
     prefix: str = ""
     is_keyed: bool = True
+    matches: str = CHALLENGE
+    """The pattern of what a stranger may have proven; a narrower one where what an event has signed looks like that."""
 
 
 Value = str | int | Proof
@@ -44,7 +50,8 @@ class Handshake:
     """Recognised by method and `when`; answered with `text`, as plain text that no browser runs, or with `json`."""
 
     when: str = ""
-    """`body:type=url_verification`, or a place that must have any value, `query:code`; with `&` between several."""
+    """`body:type=url_verification`; a place that must have any value, `query:code`; one that must have none,
+    `!header:X-Signature`; with `&` between several."""
     method: str = "POST"
     is_signed: bool = False
     """Whether it is signed like an event: then it is answered only after it was verified."""
@@ -59,7 +66,7 @@ class Handshake:
     visits: str = ""
     """The pattern of the addresses that the provider is known to send."""
 
-    _conditions: tuple[tuple[Read, str], ...] = field(init=False, repr=False, compare=False)
+    _conditions: tuple[tuple[Read, str | None], ...] = field(init=False, repr=False, compare=False)
     _values: tuple[tuple[str, _Filled], ...] = field(init=False, repr=False, compare=False)
     _headers: tuple[tuple[bytes, _Filled], ...] = field(init=False, repr=False, compare=False)
     _needle: bytes = field(init=False, repr=False, compare=False)
@@ -71,7 +78,7 @@ class Handshake:
             raise ConfigError("a handshake answers with text or with json, not with both")
         if self.method == "POST" and not self.when.strip():
             raise ConfigError("a handshake by POST needs when: without it every event would be taken for one")
-        places = [part.strip() for part in self.when.split("&") if part.strip()]
+        places = [part.strip().removeprefix("!") for part in self.when.split("&") if part.strip()]
         if not self.is_signed and not all(place.startswith(("header:", "query:")) for place in places):
             raise ConfigError(f"when {self.when!r} reads the body, which is read only if the handshake is_signed")
         conditions = tuple(_condition(part) for part in self.when.split("&") if part.strip())
@@ -81,7 +88,7 @@ class Handshake:
             "_conditions": conditions,
             "_values": tuple((name, _Filled(value)) for name, value in given.items()),
             "_headers": tuple((name.lower().encode(), _Filled(value)) for name, value in self.headers.items()),
-            "_needle": next((value.encode() for _, value in conditions if len(value) > 4), b""),
+            "_needle": next((value.encode() for _, value in conditions if value and len(value) > 4), b""),
         }
         for name, value in derived.items():  # a frozen dataclass computes derived fields this way: once, here
             object.__setattr__(self, name, value)
@@ -89,6 +96,11 @@ class Handshake:
     @property
     def needs_url(self) -> bool:
         return any(filled.template.needs_url for _, filled in self._values)
+
+    @property
+    def proves_to_strangers(self) -> bool:
+        proofs = [filled.proof for _, filled in self._values if filled.proof is not None]
+        return not self.is_signed and any(proof.is_keyed for proof in proofs)
 
     @property
     def settings(self) -> set[str]:
@@ -106,6 +118,8 @@ class Handshake:
             return None
         self._check_token(sight, request.settings)
         try:
+            if not self.is_signed:
+                self._check_challenges(request)
             values = {name: filled.fill(request, secret) for name, filled in self._values}
             headers = tuple((name, _one_line(filled.fill(request, secret))) for name, filled in self._headers)
         except UnverifiedError:
@@ -113,6 +127,12 @@ class Handshake:
         if sum(map(len, values.values())) > LONGEST_ECHO:
             return None
         return Greeting(self._answer(values, headers), self._visit(sight))
+
+    def _check_challenges(self, request: Request) -> None:
+        for _, filled in self._values:
+            is_keyed = filled.proof is not None and filled.proof.is_keyed
+            if is_keyed and not filled.matches.fullmatch(filled.template.fill(_UNSIGNED, request)):
+                raise UnverifiedError("the challenge could be an event, and nobody gets one signed")
 
     def _answer(self, values: dict[str, bytes], headers: tuple[tuple[bytes, bytes], ...]) -> Answer:
         if self.json is not None:
@@ -122,7 +142,7 @@ class Handshake:
         return Answer(self.status, values.get("", b""), b"text/plain; charset=utf-8", headers)
 
     def _is_in_head(self) -> bool:
-        return any(part.strip().startswith(("header:", "query:")) for part in self.when.split("&"))
+        return any(part.strip().removeprefix("!").startswith(("header:", "query:")) for part in self.when.split("&"))
 
     def _check_token(self, sight: Sight, settings: Mapping[str, str]) -> None:
         if self.token is None:
@@ -141,12 +161,13 @@ class Handshake:
 class _Filled:
     """A value, compiled."""
 
-    __slots__ = ("_prefix", "proof", "template")
+    __slots__ = ("_prefix", "matches", "proof", "template")
 
     def __init__(self, value: str | Proof) -> None:
         self.proof = value if isinstance(value, Proof) else None
         self.template = Template(value.of if isinstance(value, Proof) else value)
         self._prefix = Template(value.prefix if isinstance(value, Proof) else "")
+        self.matches = _pattern(value.matches if isinstance(value, Proof) else CHALLENGE)
 
     def fill(self, request: Request, secret: Secret | None) -> bytes:
         content = self.template.fill(_UNSIGNED, request)
@@ -161,13 +182,21 @@ class _Filled:
         return self._prefix.fill(_UNSIGNED, request) + encode(digest, self.proof.encoding).encode()
 
 
-def _condition(part: str) -> tuple[Read, str]:
-    place, _, expected = part.partition("=")
-    return read_at(place), expected.strip()
+def _pattern(text: str) -> re.Pattern[bytes]:
+    try:
+        return re.compile(text.encode())
+    except re.error as error:
+        raise ConfigError(f"matches {text!r} is no pattern: {error}") from None
 
 
-def _holds(found: str | None, expected: str) -> bool:
-    return found is not None and (not expected or found == expected)
+def _condition(part: str) -> tuple[Read, str | None]:
+    """The place, and the value that it must have: empty for any, None for none."""
+    place, _, expected = part.strip().removeprefix("!").partition("=")
+    return read_at(place), None if part.strip().startswith("!") else expected.strip()
+
+
+def _holds(found: str | None, expected: str | None) -> bool:
+    return found is None if expected is None else found is not None and (not expected or found == expected)
 
 
 def _one_line(value: bytes) -> bytes:

@@ -3,6 +3,7 @@
 body                             the body is the list
 body:events                      the list stands in a field
 body:entry.*.changes             one list in each element of another; the element is the item's parent
+body:*                           each field of the body is a list; the item's parent is that field, without its items
 form:mandrill_events             the list is JSON in a field of a form
 body:entry.*.changes + body:entry.*.messaging     both, one after the other
 body:events + body                                whichever of the two the body is: an object, or a list
@@ -65,7 +66,7 @@ def _parsed(place: str) -> tuple[str | None, list[str]]:
 def _fits(whole: bytes, path: list[str]) -> bool:
     """Whether the body is the list, or the object, that the path begins in. One that is broken further in raises, so
     that it is kept whole: this only tells two shapes of a sender apart."""
-    return whole.lstrip()[:1] == (b"[" if not path or path[0] == "*" else b"{")
+    return whole.lstrip()[:1] in ((b"[",) if not path else (b"[", b"{") if path[0] == "*" else (b"{",))
 
 
 def _gather(raw: bytes | msgspec.Raw, path: list[str], parent: bytes | msgspec.Raw, found: list[Item]) -> bool:
@@ -74,6 +75,10 @@ def _gather(raw: bytes | msgspec.Raw, path: list[str], parent: bytes | msgspec.R
         found.extend(Item(bytes(item), bytes(parent)) for item in _read_list(raw)[: MOST_ITEMS + 1])
         return True
     step, *rest = path
+    if step == "*" and bytes(raw).lstrip()[:1] == b"{":
+        # Only its name, not the whole field: that is read once for each item.
+        fields = [(msgspec.json.encode({name: []}), below) for name, below in _read_object(raw).items()]
+        return sum(_gather(below, rest, named, found) for named, below in fields) > 0
     if step == "*":
         elements = _read_list(raw)[: MOST_ITEMS + 1]
         # Counted, not asked for any: one element that has the inner list must not hide those after it.

@@ -4,6 +4,10 @@ body:data.object.id                     a field of the decoded body, JSON or for
 header:X-Shopify-Topic                  a header
 query:hub.mode, form:bt_signature       a parameter of the URL; a field of a form, never looked for in JSON
 item:id, parent:id                      in a request of many events: a field of this one, and of what it stands in
+body:*.date                             `*` is the first field that holds an object or a list, whatever it is called
+name:body, name:parent                  what that field is called, for senders that write the type there
+xml:payload.notice.kind                 an element of XML that a field, here `payload`, holds in base64: Braintree's
+always:changed                          a word of ours, for senders that have none there
 header:Shopify-Topic | header:X-Topic   the first that is there
 header:X-GitHub-Event + body:action     joined with a dot; the first must be there, the others may be
 """
@@ -11,14 +15,18 @@ header:X-GitHub-Event + body:action     joined with a dot; the first must be the
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from landfast.domain.body import MOST_FORM_FIELDS
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError
+from landfast.providers.elements import element_text
 
-KINDS = ("body", "header", "query", "form", "item", "parent")
+KINDS = ("body", "header", "query", "form", "item", "parent", "name", "xml", "always")
+
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Sight(NamedTuple):
@@ -28,6 +36,9 @@ class Sight(NamedTuple):
     data: Any
     item: Any = None
     parent: Any = None
+    received_at: datetime = _LONG_AGO
+    number: int | None = None
+    """The place of the item in its request."""
 
 
 Pick = Callable[[Sight], Any]
@@ -71,6 +82,12 @@ def pick_at(place: str) -> Pick:
             return _in_fields(2, rest.split("."))
         case "parent":
             return _in_fields(3, rest.split("."))
+        case "name":
+            return _name_in(_NAMED[rest])
+        case "always":
+            return lambda _sight: rest
+        case "xml":
+            return _in_elements(*rest.split("."))
     return _in_fields(1, rest.split("."))
 
 
@@ -79,8 +96,9 @@ def split_place(place: str) -> tuple[str, str]:
     kind, colon, rest = place.strip().partition(":")
     if not colon:
         kind, rest = "body", kind
-    is_dotted = kind not in {"header", "query"}
-    if kind not in KINDS or not rest or (is_dotted and "" in rest.split(".")):
+    is_dotted = kind not in {"header", "query", "always"}
+    is_wrong = (is_dotted and "" in rest.split(".")) or (kind == "name" and rest not in _NAMED)
+    if kind not in KINDS or not rest or is_wrong:
         raise ConfigError(f"{place.strip()!r} is no place in a request: write body:data.id or header:X-Event-Id")
     return kind, rest
 
@@ -88,7 +106,8 @@ def split_place(place: str) -> tuple[str, str]:
 def paths(location: str, *kinds: str) -> list[list[str]]:
     """The fields of these kinds that a location reads."""
     places = [split_place(place) for choice in location.split("+") for place in choice.split("|")]
-    return [rest.split(".") for kind, rest in places if kind in kinds]
+    whole = [["*"] for kind, rest in places if kind == "name" and rest in kinds]
+    return whole + [rest.split(".") for kind, rest in places if kind in kinds]
 
 
 def as_text(value: Any) -> str | None:
@@ -114,7 +133,7 @@ def query_value(query: str, name: str) -> str | None:
 def walk(data: Any, path: list[str]) -> Any:
     for step in path:
         if isinstance(data, dict):
-            data = data.get(step)
+            data = data.get(step if step != "*" else _first_name(data))
         elif isinstance(data, list) and step.isdecimal() and len(step) < 6 and int(step) < len(data):
             data = data[int(step)]
         else:
@@ -137,8 +156,21 @@ def _in_query(name: str) -> Pick:
     return lambda sight: query_value(sight.head.query, name)
 
 
+_NAMED = {"body": 1, "item": 2, "parent": 3}
+
+
+def _name_in(part: int) -> Pick:
+    return lambda sight: _first_name(sight[part])
+
+
+def _first_name(data: Any) -> str | None:
+    if not isinstance(data, dict):
+        return None
+    return next((name for name, value in data.items() if isinstance(value, dict | list)), None)
+
+
 def _in_fields(part: int, path: list[str]) -> Pick:
-    if len(path) == 1 and not path[0].isdecimal():
+    if len(path) == 1 and not path[0].isdecimal() and path != ["*"]:
         (step,) = path
 
         def pick_field(sight: Sight) -> Any:
@@ -147,6 +179,14 @@ def _in_fields(part: int, path: list[str]) -> Pick:
 
         return pick_field
     return lambda sight: walk(sight[part], path)
+
+
+def _in_elements(field: str, *path: str) -> Pick:
+    def pick(sight: Sight) -> str | None:
+        text = sight.data.get(field) if isinstance(sight.data, dict) else None
+        return element_text(text, path) if isinstance(text, str) else None
+
+    return pick
 
 
 def _picked_text(pick: Pick) -> Read:

@@ -12,8 +12,8 @@ def outline(paths: Iterable[Sequence[str]]) -> Callable[[bytes | str], Any]:
     """A JSON decoder that skips what is on none of the paths. A body of another shape is decoded whole."""
     tree: dict[str, Any] = {}
     for path in paths:
-        if any(step.isdecimal() for step in path):
-            return msgspec.json.decode  # an index into a list needs all of it
+        if any(step.isdecimal() or step == "*" for step in path):
+            return msgspec.json.decode  # an index into a list, and a field of any name, need all of it
         _plant(tree, path)
     decode_outline = msgspec.json.Decoder(_shape(tree)).decode
 

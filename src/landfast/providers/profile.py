@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from landfast.domain.answer import Answer
 from landfast.domain.body import light, moment
 from landfast.domain.delivery import Head, Identity
-from landfast.domain.errors import ConfigError
+from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.ports.provider import NO_KEYS, Greeting, Secret, Signature
 from landfast.providers.dedup import KeyRule, key_rule, places_read, reads_type, storable
-from landfast.providers.handshake import Handshake
+from landfast.providers.handshake import CHALLENGE, Handshake
 from landfast.providers.items import Item, Slice, slicer
-from landfast.providers.locations import Pick, Read, Sight, first_at, paths, pick_at, read_at
+from landfast.providers.locations import Pick, Read, Sight, as_text, first_at, paths, pick_at, read_at
 from landfast.providers.outline import outline
 from landfast.providers.request import Request
 from landfast.providers.schemes import Scheme
 
 MEBIBYTE = 1024 * 1024
+
+_is_challenge = re.compile(CHALLENGE.encode()).fullmatch
 
 LONGEST_TYPE = 200
 """Characters; types have about 30, and this one is a column that operators filter by."""
@@ -64,6 +68,8 @@ class Sample:
     """The body, as data."""
     headers: Mapping[str, str] = field(default_factory=dict)
     is_form: bool = False
+    encoded: str | None = None
+    """The field of a form that is sent in base64."""
     id: str = "sample_1001"
 
 
@@ -81,10 +87,12 @@ class Profile:
     occurred_at: str | None = None
     items: str | None = None
     signed_at_place: str | None = None
+    signed_at_unit: Literal["any", "ms"] = "any"
     handshakes: tuple[Handshake, ...] = ()
     settings: tuple[str, ...] = ()
     tolerance: float = TOLERANCE
     refusal: int = 401
+    thanks: Answer | None = None
     methods: tuple[str, ...] = ("POST",)
     redelivery: Redelivery = Redelivery()
     fetch_back: bool = False
@@ -110,6 +118,7 @@ class Profile:
     _has_parents: bool = field(init=False, repr=False, compare=False)
     _unsigned: tuple[Handshake, ...] = field(init=False, repr=False, compare=False)
     _signed: tuple[Handshake, ...] = field(init=False, repr=False, compare=False)
+    _proves_to_strangers: bool = field(init=False, repr=False, compare=False)
     _methods: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -123,9 +132,10 @@ class Profile:
             "_pick_occurred_at": first_at(self.occurred_at) if self.occurred_at else None,
             "_pick_signed_at": pick_at(self.signed_at_place) if self.signed_at_place else None,
             "_slice": slicer(self.items) if self.items else None,
-            "_has_parents": any("parent:" in place for place in [*places, self.key]),
+            "_has_parents": any("parent:" in place or "name:parent" in place for place in [*places, self.key]),
             "_unsigned": tuple(each for each in self.handshakes if not each.is_signed),
             "_signed": tuple(each for each in self.handshakes if each.is_signed),
+            "_proves_to_strangers": any(each.proves_to_strangers for each in self.handshakes),
             "_methods": frozenset([*self.methods, *(each.method for each in self.handshakes)]),
             "_decode": _outlined(places, key_places, "body", "form"),
             "_decode_item": _outlined(places, key_places, "item"),
@@ -179,13 +189,18 @@ class Profile:
         url: str = "",
         keys: Mapping[str, bytes] = NO_KEYS,
     ) -> Secret:
+        if self._proves_to_strangers and _is_challenge(body):
+            raise UnverifiedError("the body is a challenge, and anybody may have had that signed")
         return self.scheme.verify(signature, Request(head, body, url, self.given, keys), secrets)
 
     def signed_at(self, head: Head, body: bytes) -> float | None:
         if self._pick_signed_at is None:
             return None
         data = light(body, head.headers.text(b"content-type"), read_json=self._decode)
-        at = moment(self._pick_signed_at(Sight(head, data)))
+        written = self._pick_signed_at(Sight(head, data))
+        if self.signed_at_unit == "ms" and (text := as_text(written) or "").isdecimal() and len(text) < 20:
+            return int(text) / 1000
+        at = moment(written)
         return None if at is None else at.timestamp()
 
     def handshake(self, head: Head, body: bytes, secret: Secret | None = None, *, url: str = "") -> Greeting | None:
@@ -193,15 +208,18 @@ class Profile:
             return None
         return _met(self._signed, Request(head, body, url, self.given), secret)
 
-    def find(self, head: Head, body: bytes) -> Sequence[FoundEvent]:
+    def find(self, head: Head, body: bytes, received_at: datetime) -> Sequence[FoundEvent]:
         data = light(body, head.headers.text(b"content-type"), read_json=self._decode)
         items = None if self._slice is None else self._slice(body)
         if items is None:
-            return (FoundEvent(self, Sight(head, data), body, None),)
-        return [FoundEvent(self, self._sight(head, data, item), item.body, item.body) for item in items]
+            return (FoundEvent(self, Sight(head, data, received_at=received_at), body, None),)
+        return [
+            FoundEvent(self, self._sight(head, data, item, received_at, number), item.body, item.body)
+            for number, item in enumerate(items)
+        ]
 
     def identify(self, head: Head, body: bytes, *, received_at: datetime) -> Sequence[Identity]:
-        return [found.identity(received_at) for found in self.find(head, body)]
+        return [found.identity(received_at) for found in self.find(head, body, received_at)]
 
     def key_of(self, sight: Sight, body: bytes) -> str:
         return self._read_key(sight, body, self.type_of(sight) if self._keyed_by_type else "")
@@ -217,9 +235,9 @@ class Profile:
         at = None if self._pick_occurred_at is None else moment(self._pick_occurred_at(sight))
         return None if at is not None and at > received_at + FURTHEST_AHEAD else at
 
-    def _sight(self, head: Head, data: Any, item: Item) -> Sight:
+    def _sight(self, head: Head, data: Any, item: Item, received_at: datetime, number: int) -> Sight:
         parent = light(item.parent, None) if self._has_parents else None
-        return Sight(head, data, light(item.body, None, read_json=self._decode_item), parent)
+        return Sight(head, data, light(item.body, None, read_json=self._decode_item), parent, received_at, number)
 
 
 class FoundEvent:

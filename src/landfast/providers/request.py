@@ -51,10 +51,24 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     def sorted_form(self) -> bytes:
         """Twilio's and Mandrill's: each field and its values without a delimiter, in order, repeats left out. Nothing
         for a body that is no form."""
-        kind = self.head.headers.get(b"content-type") or b""
-        if not kind.lower().startswith(b"application/x-www-form-urlencoded"):
-            return b""
-        return b"".join(name + value for name, value in sorted(set(_pairs(self.body.decode("latin-1")))))
+        return b"".join(name + value for name, value in sorted(set(self._form())))
+
+    def php_form(self) -> bytes:
+        """Paddle's: the fields but the signature, in order, as PHP's `serialize` writes an array of strings."""
+        pairs = _pairs(self.body.decode("latin-1"))
+        fields = dict(pairs)
+        if len(fields) < len(pairs):  # the last would count here, and elsewhere none
+            raise UnverifiedError("the form has a field twice")
+        fields.pop(b"p_signature", None)
+        written = (b"%b%b" % (_php_string(name), _php_string(value)) for name, value in sorted(fields.items()))
+        return b"a:%d:{%b}" % (len(fields), b"".join(written))
+
+    def url_and_form(self) -> bytes:
+        """Plivo's: the URL with its query in order, unescaped, and the fields of a form in order, repeats and all."""
+        query = b"&".join(b"%b=%b" % pair for pair in sorted(_pairs(urlsplit(self.url).query)))
+        form = b"".join(name + value for name, value in sorted(self._form()))
+        mark, joint = b"?" if query or form else b"", b"." if query and form else b""
+        return b"".join([self.url_without_query(), mark, query, joint, form])
 
     def sorted_query(self) -> bytes:
         return urlencode(sorted(_pairs(urlsplit(self.url).query))).encode()
@@ -67,6 +81,15 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         for escaped, letter in _UNESCAPED.items():
             text = text.replace(escaped, letter).replace(escaped.lower(), letter)
         return text.encode()
+
+    def _form(self) -> list[tuple[bytes, bytes]]:
+        kind = self.head.headers.get(b"content-type") or b""
+        is_form = kind.lower().startswith(b"application/x-www-form-urlencoded")
+        return _pairs(self.body.decode("latin-1")) if is_form else []
+
+
+def _php_string(text: bytes) -> bytes:
+    return b's:%d:"%b";' % (len(text), text)
 
 
 def _pairs(text: str) -> list[tuple[bytes, bytes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Mapping
@@ -72,6 +73,8 @@ def sample(
     profile = provider_named(provider) if isinstance(provider, str) else provider
     chosen = _sample_of(profile, type)
     data = _filled(chosen.data, _words(type or chosen.type, id or chosen.id, now))
+    if chosen.encoded is not None:
+        data[chosen.encoded] = base64.b64encode(data[chosen.encoded].encode()).decode()
     return urlencode(data).encode() if chosen.is_form else json.dumps(data, separators=(",", ":")).encode()
 
 
@@ -94,14 +97,18 @@ def _sample_of(profile: Profile, type_: str | None) -> Sample:
 def _words(type_: str, id_: str, now: float) -> dict[str, str]:
     first, _, rest = type_.partition(".")
     at = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    return {"{id}": id_, "{type}": type_, "{type.first}": first, "{type.rest}": rest, "{now}": at}
+    times = {"{now}": at, "{now.ms}": str(int(now * 1000))}
+    return {"{id}": id_, "{type}": type_, "{type.first}": first, "{type.rest}": rest} | times
 
 
 def _filled(value: Any, words: Mapping[str, str]) -> Any:
+    if value == "{now.ms}":  # alone it is a number, as its senders write it
+        return int(words[value])
     if isinstance(value, str):
         for word, text in words.items():
             value = value.replace(word, text)
         return value
     if isinstance(value, dict):
-        return {name: filled for name, below in value.items() if (filled := _filled(below, words)) != "" or below == ""}
+        pairs = [(_filled(name, words), below, _filled(below, words)) for name, below in value.items()]
+        return {name: filled for name, below, filled in pairs if filled != "" or below == ""}
     return [_filled(below, words) for below in value] if isinstance(value, list) else value

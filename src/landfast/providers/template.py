@@ -6,7 +6,8 @@
 {body:a.b}, {form:name}, {item:a.b}     a field; the body is decoded for it
 {setting:name}                          what the source says for its provider
 {url}, {url_without_query}, {url_unescaped}, {sorted_query}, {method}, {path}
-{sorted_form}                           the fields of a form, in order
+{sorted_form}, {php_form}               the fields of a form, in order: as they are, and as PHP serialises them
+{url_and_form}                          the URL with its query, and the fields of a form, both in order
 {secret}                                the key itself, in the one or two senders that hash it with the body
 
 A `?` before the closing brace makes a field that is not there an empty one.
@@ -34,13 +35,15 @@ _WHOLE: dict[str, Part] = {
     "url": lambda _signature, request: request.url.encode(),
     "url_without_query": lambda _signature, request: request.url_without_query(),
     "url_unescaped": lambda _signature, request: request.url_unescaped(),
+    "url_and_form": lambda _signature, request: request.url_and_form(),
     "sorted_query": lambda _signature, request: request.sorted_query(),
     "method": lambda _signature, request: request.head.method.encode(),
     "path": lambda _signature, request: request.head.path.encode(),
     "sorted_form": lambda _signature, request: request.sorted_form(),
+    "php_form": lambda _signature, request: request.php_form(),
 }
-_OF_THE_BODY = frozenset({"body", "crc32", "sha256", "sorted_form"})
-_OF_THE_URL = frozenset({"url", "url_without_query", "url_unescaped", "sorted_query"})
+_OF_THE_BODY = frozenset({"body", "crc32", "sha256", "sorted_form", "php_form", "url_and_form"})
+_OF_THE_URL = frozenset({"url", "url_without_query", "url_unescaped", "url_and_form", "sorted_query"})
 
 
 class Template:

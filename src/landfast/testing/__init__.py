@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from landfast.testing.inbox import TestInbox
+    from landfast.testing.signing import sample, sign, signed_request
 
-__all__ = ["TestInbox"]
+__all__ = ["TestInbox", "sample", "sign", "signed_request"]
 
 
 def __getattr__(name: str) -> Any:
@@ -16,4 +18,6 @@ def __getattr__(name: str) -> Any:
         from landfast.testing.inbox import TestInbox
 
         return TestInbox
+    if name in __all__:
+        return getattr(import_module("landfast.testing.signing"), name)
     raise AttributeError(f"module 'landfast.testing' has no attribute {name!r}")

@@ -13,6 +13,7 @@ from landfast.domain.errors import BodyTooLargeError, FramingError, SenderError
 from landfast.intake.answers import answer_to
 from landfast.intake.receive import Admitted, Intake
 from landfast.web.health import HEALTHY, asks_for_health
+from landfast.web.http.responses import NO_CONTENT
 
 BODY_SECONDS = 60.0
 """For the whole body: some servers never time a slow one out themselves."""
@@ -87,12 +88,13 @@ async def _read_body(admitted: Admitted, receive: Receive) -> bytes:
 
 
 async def _send(send: Send, answer: Answer, *, is_head: bool) -> None:
-    headers = [
-        (b"content-type", answer.content_type),
-        (b"content-length", b"%d" % len(answer.body)),
-        (b"x-content-type-options", b"nosniff"),
-        *answer.headers,
-    ]
+    headers = list(answer.headers)
+    if answer.status != NO_CONTENT:
+        headers += [
+            (b"content-type", answer.content_type),
+            (b"content-length", b"%d" % len(answer.body)),
+            (b"x-content-type-options", b"nosniff"),
+        ]
     if answer.close:
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})

@@ -29,12 +29,16 @@ The fields
 ----------
 `key`          Only from what is signed. An id in an unsigned header is no key: who captured one body could replay it
                under a fresh one; take `type+body` there. A field that counts attempts makes every delivery a new event:
-               then take `fields:` that stay the same. A token proves no body, so there any field is as good as another.
+               then take `fields:` that stay the same. A body that only says that something changed is the same each
+               time, and a digest of it would lose every change but the first: there take `arrival`. A token proves no
+               body, so there any field is as good as another.
 `items`        Where one request brings many events, the list of them; `key`, `type` and the rest then read `item:`. The
                event's body is the item's own bytes. Choose the smallest element that makes sense alone.
 `signed_at_place`  A signed time in the body, where no header has one. Checked against `tolerance`, like a header's.
+`signed_at_unit`   "ms" where that time is in milliseconds, however small; otherwise its size tells.
 `tolerance`    Seconds; `math.inf` where the sender signs its retries with the time of the first attempt.
 `refusal`      The status for a wrong signature, where 401 is not the right one for this sender.
+`thanks`       What the answer must say, where the sender reads it and comes again if it says something else.
 `methods`      Other than POST, where events come so.
 `settings`     What a source must say besides its secrets, such as `verify_token`; `name?` if it need not.
 `handshakes`   See `landfast.providers.handshake`. Unsigned ones are answered before verification: give them a `token`
@@ -57,20 +61,61 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from landfast.providers.catalogue import (
+    acquirers,
+    ai,
+    banking,
+    billing,
     cloud,
     code,
     commerce,
+    content,
+    documents,
     email,
     identity,
     infrastructure,
+    logistics,
+    marketing,
+    media,
     messaging,
     payments,
+    pipelines,
+    planning,
+    scheduling,
+    social,
+    storage,
+    support,
     telephony,
     work,
 )
 from landfast.providers.profile import Profile
 
-_FAMILIES = (payments, commerce, code, messaging, telephony, email, cloud, identity, work, infrastructure)
+_FAMILIES = (
+    payments,
+    acquirers,
+    billing,
+    banking,
+    commerce,
+    logistics,
+    code,
+    pipelines,
+    messaging,
+    social,
+    telephony,
+    email,
+    marketing,
+    media,
+    cloud,
+    identity,
+    work,
+    planning,
+    scheduling,
+    documents,
+    content,
+    storage,
+    support,
+    ai,
+    infrastructure,
+)
 
 PROFILES: Mapping[str, Profile] = MappingProxyType(
     {profile.name: profile for family in _FAMILIES for profile in family.PROFILES}

@@ -1,13 +1,12 @@
-"""Payments."""
+"""Payments: the large ones."""
 
 from __future__ import annotations
 
 import math
 
+from landfast.domain.answer import plain
 from landfast.providers.catalogue.units import BORN, DAY
 from landfast.providers.profile import Profile, Redelivery, Sample
-from landfast.providers.schemes.jws import JwsScheme
-from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.schemes.paypal import PayPalScheme
 from landfast.providers.schemes.signed import SignedScheme
 
@@ -122,6 +121,7 @@ ADYEN = Profile(
     entity="item:NotificationRequestItem.originalReference | item:NotificationRequestItem.pspReference",
     occurred_at="item:NotificationRequestItem.eventDate",
     items="body:notificationItems",
+    thanks=plain("[accepted]"),  # older endpoints are tried again without it
     redelivery=Redelivery(
         timeout=10,
         window=30 * DAY,
@@ -170,7 +170,7 @@ GOCARDLESS = Profile(
     occurred_at="item:created_at",
     items="body:events",
     refusal=498,  # what GoCardless asks for
-    redelivery=Redelivery(),
+    redelivery=Redelivery(timeout=10),
     samples=(
         Sample(
             type="payments.confirmed",
@@ -194,60 +194,47 @@ GOCARDLESS = Profile(
     traps=("One request brings up to 250 events, and their order is not promised.",),
 )
 
-PLAID = Profile(
-    name="plaid",
-    title="Plaid",
-    scheme=JwtScheme(
-        header="Plaid-Verification",
-        algorithms=("ES256",),
-        body_claim="request_body_sha256",
-        time_claim="iat",
-        keys="https://production.plaid.com/webhook_verification_key/get",
-        credentials=("client_id", "secret"),
+ADYEN_PLATFORM = Profile(
+    name="adyen-platform",
+    title="Adyen, balance platform and management",
+    scheme=SignedScheme(
+        signature="header:HmacSignature",
+        encoding="base64",
+        secret="hex",  # noqa: S106 - the form of one
     ),
-    key="body",
-    type="body:webhook_type + body:webhook_code",
-    entity="body:item_id",
+    key="body",  # data.id is the transfer's or account's: one of them has many events
+    type="body:type",
+    entity=(
+        "body:data.id | body:data.accountHolder.id | body:data.balanceAccount.id | body:data.paymentInstrument.id"
+        " | body:data.merchantId"
+    ),
+    occurred_at="body:timestamp | body:createdAt",
+    redelivery=Redelivery(timeout=10, window=30 * DAY),
     samples=(
         Sample(
-            type="TRANSACTIONS.SYNC_UPDATES_AVAILABLE",
+            type="balancePlatform.transfer.updated",
+            id="EVJN00LANDFAST01",
             data={
-                "webhook_type": "{type.first}",
-                "webhook_code": "{type.rest}",
-                "item_id": "item-landfast-1001",
-                "environment": "production",
-                "request": "{id}",
+                "data": {
+                    "balancePlatform": "NorthPier",
+                    "id": "48POLANDFAST01",
+                    "category": "bank",
+                    "amount": {"currency": "EUR", "value": 4200},
+                    "reference": "{id}",
+                    "sequenceNumber": 3,
+                    "status": "booked",
+                },
+                "environment": "test",
+                "timestamp": "2026-01-01T00:00:00+00:00",
+                "type": "{type}",
             },
         ),
     ),
-    fetch_back=True,
-    setup="Give CLIENT_ID:SECRET of your keys as the secret: the public key of each token is asked for with them.",
-    traps=("There is no id in an event: the digest of the body is its key.",),
-)
-
-TRUELAYER = Profile(
-    name="truelayer",
-    title="TrueLayer",
-    scheme=JwsScheme(
-        header="Tl-Signature",
-        algorithm="ES512",
-        headers_field="tl_headers",
-        keys=r"https://webhooks\.truelayer(-sandbox)?\.com/\.well-known/jwks",
-    ),
-    key="body:event_id",
-    type="body:type | body:event_type",
-    entity="body:payment_id | body:payout_id | body:mandate_id",
-    samples=(
-        Sample(
-            type="payment_executed",
-            data={"type": "{type}", "event_id": "{id}", "event_version": 1, "payment_id": "pay-landfast-1001"},
-        ),
-    ),
-    setup="Console, Settings, Webhooks: enter the URL. Give the client id as the secret, and say public_url.",
+    setup="Developers, Webhooks, Platforms: generate an HMAC key and give it as it is, in hexadecimal.",
     traps=(
-        "The path of the URL is signed.",
-        "One key signs for every client: check in the handler that the payment is yours.",
+        "An event has no id: the digest of its body is the key.",
+        "Order the events of one transfer by its sequenceNumber, not by their arrival.",
     ),
 )
 
-PROFILES = (STRIPE, PAYPAL, ADYEN, GOCARDLESS, PLAID, TRUELAYER)
+PROFILES = (STRIPE, PAYPAL, ADYEN, ADYEN_PLATFORM, GOCARDLESS)

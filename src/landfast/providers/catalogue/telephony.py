@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from landfast.providers.profile import Profile, Sample
+from dataclasses import replace
+
+from landfast.domain.answer import plain
+from landfast.providers.catalogue.units import HOUR
+from landfast.providers.profile import Profile, Redelivery, Sample
 from landfast.providers.schemes.anyof import AnyOf
 from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.schemes.signed import SignedScheme
 
+_TWILIO_SCHEME = SignedScheme(
+    signature="header:X-Twilio-Signature",
+    algorithm="sha1",
+    encoding="base64",
+    content="{url}{sorted_form}",
+    body_digest="bodySHA256",
+    any_port=True,
+)
+
 TWILIO = Profile(
     name="twilio",
     title="Twilio",
-    scheme=SignedScheme(
-        signature="header:X-Twilio-Signature",
-        algorithm="sha1",
-        encoding="base64",
-        content="{url}{sorted_form}",
-        body_digest="bodySHA256",
-        any_port=True,
-    ),
+    scheme=AnyOf(_TWILIO_SCHEME, replace(_TWILIO_SCHEME, algorithm="sha256")),  # the length tells which one it is
     key="body",  # I-Twilio-Idempotency-Token is not signed
     type="body:MessageStatus | body:CallStatus | body:EventType",
     entity="body:MessageSid | body:CallSid | body:ConferenceSid",
+    thanks=plain(""),  # text would be sent to the caller as a message, and JSON is an error to it
     samples=(
         Sample(
             type="delivered",
@@ -37,6 +44,7 @@ TWILIO = Profile(
     ),
     setup="Give the number or service the URL; the auth token is the secret. Say public_url in the source.",
     traps=(
+        "An account with a shared key for webhooks signs with that and SHA-256, no longer with the auth token.",
         "The exact public URL is signed: behind a proxy public_url must be the one that Twilio was given.",
         "Nothing is sent again after an HTTP error unless the URL asks for it.",
     ),
@@ -65,9 +73,53 @@ MESSAGEBIRD = Profile(
     type="query:status | body:type",
     entity="query:id",
     methods=("POST", "GET"),  # reports of delivery come in the query of a GET
+    redelivery=Redelivery(window=8 * HOUR),
     samples=(Sample(type="message.updated", data={"id": "{id}", "type": "{type}", "message": {"id": "msg-1001"}}),),
     setup="Developers settings have the signing key, which is the secret. Say public_url in the source.",
     traps=("The token counts for a minute, by the sender's clock.",),
 )
 
-PROFILES = (TWILIO, MESSAGEBIRD)
+PLIVO = Profile(
+    name="plivo",
+    title="Plivo",
+    scheme=AnyOf(  # calls have the third version, messages the second
+        SignedScheme(
+            signature="header:X-Plivo-Signature-V3",
+            encoding="base64",
+            content="{url_and_form}.{id}",
+            separator=",",
+            id="header:X-Plivo-Signature-V3-Nonce",
+        ),
+        SignedScheme(
+            signature="header:X-Plivo-Signature-V2",
+            encoding="base64",
+            content="{url_without_query}{id}",
+            id="header:X-Plivo-Signature-V2-Nonce",
+        ),
+    ),
+    key="body",
+    type="body:Event | body:Status | body:CallStatus | body:Type",
+    entity="body:CallUUID | body:ParentMessageUUID | body:MessageUUID",
+    samples=(
+        Sample(
+            type="delivered",
+            is_form=True,
+            id="1001",
+            data={
+                "From": "4930000001",
+                "To": "4930000002",
+                "MessageUUID": "db3c0000-0000-4000-8000-00000000{id}",
+                "Status": "{type}",
+                "TotalAmount": "0.0041",
+                "Units": "1",
+            },
+        ),
+    ),
+    setup="Give the application or message the URL, by POST. The auth token is the secret. Say public_url too.",
+    traps=(
+        "Version 2 of the signature covers only the URL and a nonce: whoever has seen one can send another event.",
+        "The exact public URL is signed.",
+    ),
+)
+
+PROFILES = (TWILIO, MESSAGEBIRD, PLIVO)

@@ -6,6 +6,7 @@ JwtScheme       a JSON web token, mostly with a digest of the body in it        
 JwsScheme       a detached JSON web signature over method, path, headers and body                  schemes/jws.py
 SnsScheme       Amazon SNS: fields of the body, a certificate by address                           schemes/sns.py
 PayPalScheme    PayPal: headers, webhook id and a checksum, a certificate by address               schemes/paypal.py
+EbayScheme      eBay: a header that is JSON in base64, with a signature over the body              schemes/ebay.py
 AnyOf           several of these, for a sender that has more than one way                          schemes/anyof.py
 """
 

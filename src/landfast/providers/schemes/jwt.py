@@ -69,6 +69,8 @@ class JwtScheme:
     """The claim with the time of signing, such as `iat`."""
     claims: Mapping[str, str] = field(default_factory=dict)
     """Claims that must have this value; templates, such as `{url}`."""
+    true_claims: tuple[str, ...] = ()
+    """Claims that must be true, such as `email_verified`."""
     secret_claim: str | None = None
     """Where there is no secret, the claim that a source's own one must equal: whom it takes requests from."""
     keys: str | None = None
@@ -130,6 +132,10 @@ class JwtScheme:
         request, at = draft.request(), int(now)
         claims: dict[str, Any] = {"iat": at, "nbf": at, "exp": at + 60, "jti": id_}
         claims |= {name: template.fill(Signature(), request).decode() for name, template in self._claims}
+        claims |= dict.fromkeys(self.true_claims, True)
+        if self.secret_claim and not key.startswith(b"-----"):  # whom, one line, and then the PEM
+            whom, _, key = key.partition(b"\n")
+            claims[self.secret_claim] = whom.decode()
         if self.body_claim and (draft.body or not self.is_absent_when_empty):
             claims[self.body_claim] = self._written(request.sha256())
         if self.url_claim:
@@ -140,12 +146,18 @@ class JwtScheme:
     def _candidates(self, token: Token, request: Request, secrets: Sequence[Secret]) -> Iterator[tuple[Secret, bytes]]:
         """Each secret that counts, with the key to check by: itself, or the provider's."""
         own = [secret for secret in secrets if self.keys is None or isinstance(secret.key, PublicKey)]
-        yield from ((secret, secret.key) for secret in own)
-        if self.keys is None or own:
+        if self.keys is None or (own and self.secret_claim is None):
+            yield from ((secret, secret.key) for secret in own)
             return
         for secret in secrets:
-            if self.secret_claim is None or token.claims.get(self.secret_claim) == secret.key.decode():
-                yield secret, self._fetched(token, request, secret)
+            if self._names(secret, token):  # a key that the source has is used instead of the provider's
+                keys = [each.key for each in own] or [self._fetched(token, request, secret)]
+                yield from ((secret, key) for key in keys)
+
+    def _names(self, secret: Secret, token: Token) -> bool:
+        if self.secret_claim is None or isinstance(secret.key, PublicKey):
+            return self.secret_claim is None
+        return bool(token.claims.get(self.secret_claim) == secret.key.decode())
 
     def _fetched(self, token: Token, request: Request, secret: Secret) -> PublicKey:
         url = str(self.keys)
@@ -168,6 +180,9 @@ class JwtScheme:
         for name, template in self._claims:
             if claims.get(name) != template.fill(Signature(), request).decode():
                 raise UnverifiedError(f"the token's {name} is another")
+        for name in self.true_claims:
+            if claims.get(name) is not True:
+                raise UnverifiedError(f"the token does not say {name}")
         if self.url_claim and not _is_same(
             claims.get(self.url_claim), hashlib.sha256(request.url.encode()).hexdigest()
         ):

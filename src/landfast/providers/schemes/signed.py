@@ -60,6 +60,8 @@ class SignedScheme:
     start otherwise are not for us."""
     separator: str | None = None
     """Between the entries of a header that lists several signatures."""
+    is_repeated: bool = False
+    """Whether the header itself may stand several times, one signature in each: Mollie's, after its secret changed."""
     timestamp: str | None = None
     """`header:X-Time`, or `entry:t=` for an entry of the signature header."""
     timestamp_unit: Unit = "s"
@@ -70,6 +72,12 @@ class SignedScheme:
     """How the secret becomes a key; a public key is recognised by itself."""
     require: Mapping[str, str] = field(default_factory=dict)
     """Headers that must have this value, such as the name of the algorithm."""
+    key_name: str | None = None
+    """`X-Pusher-Key=app_key`: the header that names the key; it must be that setting of a source that has one."""
+    is_whole: bool = False
+    """Whether the fields in `content` hold all of the event, and the rest of the body is only their envelope."""
+    shortest: int = 0
+    """Bytes that the content has at least, where the same key proves challenges to strangers: they are shorter."""
     items: str | None = None
     """For a signature in each item: where the items are. Every one of them must verify."""
     body_digest: str | None = None
@@ -120,7 +128,7 @@ class SignedScheme:
 
     @property
     def covers_body(self) -> bool:
-        return self._template.covers_body
+        return self._template.covers_body or self.is_whole
 
     @property
     def needs_url(self) -> bool:
@@ -165,6 +173,9 @@ class SignedScheme:
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:
         timestamp = _written_time(now, self.timestamp_unit) if self.timestamp else ""
         draft.headers.update(self.require)
+        if self.key_name:
+            header, _, setting = self.key_name.partition("=")
+            draft.headers[header] = draft.settings.get(setting, setting)
         if self._timestamp_header is not None:
             draft.headers[self._timestamp_header[0]] = timestamp
         if self._id_header is not None:
@@ -216,7 +227,11 @@ class SignedScheme:
     def _matching(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
         if self.body_digest:
             self._check_body_digest(request, self.body_digest)
+        if self.key_name:
+            _check_key_name(request, *self.key_name.split("="))
         content = self._content(signature, request)
+        if self.shortest and len(content) < self.shortest:
+            raise UnverifiedError("what is signed is too short for an event")
         check, digests = self._algorithm.check, signature.digests
         matching: Secret | None = None
         for secret in secrets:
@@ -256,12 +271,17 @@ class SignedScheme:
         return [entry for value in values for entry in self._split(value)]
 
     def _entries(self, headers: Headers) -> list[bytes]:
-        found = [only(headers, name, key) for name, key in self._headers if headers.get(key) is not None]
+        read = self._all if self.is_repeated else only
+        found = [read(headers, name, key) for name, key in self._headers if headers.get(key) is not None]
         if not found:
             raise UnverifiedError(f"the header {self._headers[0][0]} is missing")
         if len(found) == 1:
             return self._split(found[0])
         return [entry for value in found for entry in self._split(value)]
+
+    def _all(self, headers: Headers, _name: str, key: bytes) -> bytes:
+        """The values of a header that is repeated, as if they stood in one."""
+        return (self._separator or b",").join(value.strip() for each, value in headers if each == key)
 
     def _split(self, value: bytes) -> list[bytes]:
         if self._separator is None:
@@ -320,6 +340,12 @@ class SignedScheme:
         if self._template.after_id and self._template.after_id in value:
             raise UnverifiedError(f"the header {name} holds the delimiter that ends it")
         return value
+
+
+def _check_key_name(request: Request, header: str, setting: str) -> None:
+    expected = request.settings.get(setting)
+    if expected is not None and only(request.head.headers, *_named(header)) != expected.encode():
+        raise UnverifiedError(f"the header {header} is not the source's {setting}")
 
 
 def only(headers: Headers, name: str, key: bytes) -> bytes:

@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from landfast.domain.answer import Answer
 
+NO_CONTENT = 204
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
@@ -13,6 +14,8 @@ _STATUS_LINES[498] = b"HTTP/1.1 498 Invalid Token\r\n"  # in no RFC; GoCardless 
 
 
 def render(answer: Answer, *, closes: bool, is_head: bool = False) -> bytes:
+    if answer.status == NO_CONTENT:  # it ends with its headers, and RFC 9110 forbids a length in them
+        return _STATUS_LINES[NO_CONTENT] + (b"connection: close\r\n\r\n" if closes else b"\r\n")
     extra = b"".join([b"%s: %s\r\n" % header for header in answer.headers]) if answer.headers else b""
     return b"%scontent-type: %s\r\ncontent-length: %d\r\nx-content-type-options: nosniff\r\n%s%s\r\n%s" % (
         _STATUS_LINES[answer.status],

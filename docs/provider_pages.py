@@ -1,0 +1,261 @@
+"""A page for each provider and a table of all, drawn from the catalogue: what it says is what intake does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from landfast.providers.catalogue import PROFILES
+from landfast.providers.handshake import Handshake, Proof
+from landfast.providers.profile import Profile, Redelivery
+from landfast.providers.schemes import Scheme
+from landfast.providers.schemes.anyof import AnyOf
+from landfast.providers.schemes.ebay import EbayScheme
+from landfast.providers.schemes.jws import JwsScheme
+from landfast.providers.schemes.jwt import JwtScheme
+from landfast.providers.schemes.paypal import PayPalScheme
+from landfast.providers.schemes.signed import SignedScheme
+from landfast.providers.schemes.sns import SnsScheme
+from landfast.providers.schemes.token import TokenScheme
+
+_UNITS = (("day", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+
+
+def provider_pages() -> dict[str, str]:
+    profiles = sorted(PROFILES.values(), key=lambda profile: profile.title.lower())
+    return {"providers.md": _table(profiles)} | {f"providers/{each.name}.md": _page(each) for each in profiles}
+
+
+def _table(profiles: Sequence[Profile]) -> str:
+    lines = [
+        "# Providers",
+        "",
+        f"{len(profiles)} of them, drawn from `src/landfast/providers/catalogue`. Any other sender can be described in",
+        "`landfast.toml`, or by the `generic` provider.",
+        "",
+        "**Body**: whether a changed body is noticed. Where it is not, a request proves who sent it and nothing more:",
+        "ask the provider before you act on such an event. **Waits** and **tries for**: only what is published.",
+        "",
+        "| Provider | Name | Proof | Body | Handshake | Many in one | Waits | Tries for |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for each in profiles:
+        cells = (
+            f"[{each.title}](providers/{each.name}.md)",
+            f"`{each.name}`",
+            _proof(each.scheme),
+            "yes" if each.covers_body else "**no**",
+            ", ".join(dict.fromkeys(handshake.method for handshake in each.handshakes)) or "",
+            "yes" if each.items else "",
+            _duration(each.redelivery.timeout),
+            _window(each.redelivery),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _page(profile: Profile) -> str:
+    sections = (
+        [f"# {profile.title}", "", profile.setup, "", "```toml", *_configuration(profile), "```"],
+        ["## The proof", "", *_scheme_lines(profile.scheme), *_time_lines(profile), *_body_line(profile)],
+        ["## The event", "", *_event_lines(profile)],
+        _handshake_lines(profile),
+        ["## Redelivery", "", *_redelivery_lines(profile)],
+        ["## Traps", "", *[f"- {trap}" for trap in profile.traps]] if profile.traps else [],
+        ["## Try it", "", "```sh", f"landfast send {profile.name} {_quoted(profile.samples[0].type)}", "```"]
+        if profile.samples and _can_be_signed(profile.scheme)
+        else [],
+    )
+    return "\n\n".join("\n".join(lines).strip() for lines in sections if lines) + "\n"
+
+
+def _configuration(profile: Profile) -> Iterator[str]:
+    yield f"[sources.{profile.name}]"
+    yield f'provider = "{profile.name}"'
+    yield f'secrets = ["env:{profile.name.upper().replace("-", "_")}_SECRET"]'
+    if profile.needs_url:
+        yield f'public_url = "https://shop.example/in/{profile.name}"  # as you gave it to the provider: it is signed'
+    for setting in profile.settings:
+        yield f'{setting.removesuffix("?")} = "..."{"  # may be left out" if setting.endswith("?") else ""}'
+
+
+def _proof(scheme: Scheme) -> str:
+    match scheme:
+        case AnyOf():
+            return " or ".join(dict.fromkeys(_proof(each) for each in scheme.schemes))
+        case SignedScheme():
+            return _algorithm(scheme.algorithm)
+        case TokenScheme():
+            return "password" if scheme.is_basic else "token"
+        case JwtScheme():
+            return f"JWT ({', '.join(scheme.algorithms)})"
+        case JwsScheme():
+            return f"JWS ({scheme.algorithm})"
+        case SnsScheme() | PayPalScheme():
+            return "RSA, certificate by address"
+        case EbayScheme():
+            return "ECDSA"
+    raise TypeError(f"no words for {type(scheme).__name__}")
+
+
+def _algorithm(name: str) -> str:
+    if name.startswith("sha"):
+        return f"HMAC-{name.upper()}"
+    kind, _, hash_ = name.partition("-")
+    words = {"plain": "hash", "ed25519": "Ed25519", "ecdsa": "ECDSA", "rsa": "RSA"}
+    return f"{words[kind]} {hash_.upper()}".strip()
+
+
+def _scheme_lines(scheme: Scheme) -> list[str]:
+    if isinstance(scheme, AnyOf):
+        ways = ["; ".join(_scheme_facts(each)) for each in scheme.schemes]
+        return ["Any of these, the first that is there:", "", *[f"- {way}" for way in ways]]
+    return [f"- {fact}" for fact in _scheme_facts(scheme)]
+
+
+def _scheme_facts(scheme: Scheme) -> list[str]:
+    match scheme:
+        case SignedScheme():
+            written = f", after `{scheme.prefix}`" if scheme.prefix else ""
+            parts = f", one of several between `{scheme.separator}`" if scheme.separator else ""
+            return [
+                f"{_algorithm(scheme.algorithm)} over `{scheme.content}`",
+                f"in {_place(scheme.signature)}, as {scheme.encoding}{written}{parts}",
+                f"the secret is {_key_form(scheme)}",
+            ]
+        case TokenScheme():
+            what = "user and password" if scheme.is_basic else "token"
+            return [f"a {what} in {_place(scheme.token)}, as you chose it"]
+        case JwtScheme():
+            return list(_token_facts(scheme))
+        case JwsScheme():
+            return [f"a detached {_proof(scheme)} in the header `{scheme.header}`, over method, path, headers and body"]
+        case SnsScheme():
+            return [
+                "RSA over fields of the body; the certificate is fetched from the address in it, if that is Amazon's",
+                "the secret is the ARN of the topic: anybody with an account can have messages signed",
+            ]
+        case PayPalScheme():
+            return [
+                "RSA over headers, the webhook's id and a CRC32 of the body; the certificate is fetched from PayPal",
+                "the secret is the id of the webhook",
+            ]
+        case EbayScheme():
+            return ["ECDSA over the body, in a header that is JSON in base64", "the secret is eBay's public key"]
+    raise TypeError(f"no words for {type(scheme).__name__}")
+
+
+def _token_facts(scheme: JwtScheme) -> Iterator[str]:
+    yield f"a {_proof(scheme)} in the header `{scheme.header}`"
+    if scheme.body_claim:
+        yield f"its claim `{scheme.body_claim}` holds the SHA-256 of the body"
+    if scheme.keys:
+        yield f"the keys are fetched from `{scheme.keys}`, and kept for an hour"
+
+
+def _key_form(scheme: SignedScheme) -> str:
+    if scheme.algorithm.startswith(("ed25519", "ecdsa", "rsa")):
+        return "the provider's public key, as PEM, base64 or hex"
+    return {
+        "text": "used as it is shown",
+        "base64": "base64, with or without `whsec_`",
+        "hex": "hexadecimal",
+        "sha1": "hashed with SHA-1 first",
+        "nfkd": "Unicode, letters and accents apart (NFKD)",
+    }[scheme.secret]
+
+
+def _time_lines(profile: Profile) -> Iterator[str]:
+    is_timed = "timestamp" in repr(profile.scheme) and "timestamp=None" not in repr(profile.scheme)
+    if (is_timed or profile.signed_at_place) and profile.tolerance < math.inf:
+        yield f"- signed with its time, which may be {_duration(profile.tolerance)} away from our clock"
+
+
+def _body_line(profile: Profile) -> Iterator[str]:
+    if not profile.covers_body:
+        yield ""
+        yield "**The proof does not cover the body.** It says who sent the request, not that nobody changed it since."
+
+
+def _event_lines(profile: Profile) -> Iterator[str]:
+    if profile.items:
+        yield f"- one request brings many: each element of `{profile.items}` is an event, all are stored or none"
+    yield f"- two deliveries are one event if they agree in `{profile.key}`"
+    yield f"- type: `{profile.type}`"
+    if profile.entity:
+        yield f"- entity: `{profile.entity}`"
+    if profile.occurred_at:
+        yield f"- time: `{profile.occurred_at}`"
+    if profile.fetch_back:
+        yield "- it only says that something changed: the handler asks the provider what"
+
+
+def _handshake_lines(profile: Profile) -> list[str]:
+    lines = []
+    for each in profile.handshakes:
+        when = f", when `{each.when}`" if each.when else ""
+        signed = "verified first" if each.is_signed else "not signed"
+        lines.append(f"- `{each.method}`{when} ({signed}): {each.status} {_answer(each)}".rstrip())
+    return ["## Handshake", "", *lines] if lines else []
+
+
+def _answer(handshake: Handshake) -> str:
+    if handshake.json is not None:
+        fields = ", ".join(f'"{name}": {_value(value)}' for name, value in handshake.json.items())
+        return f"with `{{{fields}}}`"
+    if handshake.text is not None:
+        return f"with `{_value(handshake.text)}` as plain text"
+    names = ", ".join(f"`{name}`" for name in handshake.headers)
+    return f"with {names}" if names else ""
+
+
+def _value(value: str | int | Proof) -> str:
+    if isinstance(value, Proof):
+        return f"{_algorithm(value.algorithm) if value.is_keyed else value.algorithm.upper()} of {value.of}"
+    return str(value)
+
+
+def _redelivery_lines(profile: Profile) -> Iterator[str]:
+    known = profile.redelivery
+    if known.timeout is not None:
+        yield f"- it waits {_duration(known.timeout)} for an answer"
+    if known.window is not None:
+        yield f"- it tries again for {_duration(known.window)}" if known.window else "- it never tries again"
+    if known.delays:
+        yield f"- after {', '.join(_duration(delay) for delay in known.delays)}"
+    if known.ends_on:
+        yield f"- it gives up at once on {known.ends_on}"
+    yield f"- a wrong signature is answered {profile.refusal}"
+    if known.timeout is None and known.window is None:
+        yield "- how long it waits and tries again is not published, or we could not confirm it"
+
+
+def _window(known: Redelivery) -> str:
+    return "never again" if known.window == 0 else _duration(known.window)
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    for unit, size in _UNITS:
+        if seconds >= size:
+            count = f"{seconds / size:.1f}".removesuffix(".0")
+            return f"{count} {unit}{'s' if unit == 'day' and count != '1' else ''}"
+    return f"{seconds:g} s"
+
+
+def _place(place: str) -> str:
+    words = {"header": "the header", "query": "the parameter", "form": "the form's field", "body": "the body's field"}
+    kind, _, rest = place.partition("|")[0].strip().partition(":")
+    return f"{words.get(kind, f'the {kind}')} `{rest}`"
+
+
+def _can_be_signed(scheme: Scheme) -> bool:
+    first = scheme.schemes[0] if isinstance(scheme, AnyOf) else scheme
+    if isinstance(first, SignedScheme):
+        return first.algorithm.startswith(("sha", "plain"))
+    return isinstance(first, TokenScheme)
+
+
+def _quoted(text: str) -> str:
+    return text if text.replace(".", "").replace("_", "").replace("-", "").replace("/", "").isalnum() else f"'{text}'"

@@ -1,0 +1,105 @@
+"""The checkup of sources: will they be believed, and do they believe the right ones? Before a sender finds out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from landfast.app.sources import profile_of, source_of
+from landfast.config import SourceSettings
+from landfast.domain.errors import LandfastError
+from landfast.intake.source import Source
+from landfast.ports.provider import PublicKey, Secret
+from landfast.providers import Profile
+from landfast.providers.secrets import SHORTEST
+from landfast.recovery.doctor import Check, Level, failed
+
+SOON = 72 * 3600.0
+"""Seconds: whoever is told on Friday that a secret ends can still act on Monday."""
+
+LEAST_TOLERANCE, MOST_TOLERANCE = 60.0, 900.0
+"""Seconds. Below, a sender whose clock drifts is refused; above, a captured request can be sent again at leisure."""
+
+
+def examine_sources(declared: Iterable[SourceSettings], folder: Path, *, now: float) -> Sequence[Check]:
+    """For each source a line that says how it is, and one for each thing to know or to mend."""
+    checks: list[Check] = []
+    loaded: list[Source] = []
+    for settings in declared:
+        try:
+            source = source_of(settings, folder)
+        except LandfastError as error:
+            checks.append(failed(f"source {settings.name}", error))
+            continue
+        loaded.append(source)
+        checks += _examined(source, settings, now)
+    return [*checks, *_shared(loaded)]
+
+
+def _examined(source: Source, settings: SourceSettings, now: float) -> Iterator[Check]:
+    name, profile, active = f"source {source.name}", profile_of(settings), source.active(now)
+    count = f"{len(active)} active {'secret' if len(active) == 1 else 'secrets'}"
+    if active:
+        yield Check(name, Level.OK, f"{profile.name}, {count}")
+    else:
+        yield Check(name, Level.FAIL, "no secret is active now", "give one whose from has come and whose until has not")
+    warnings = (*_of_secrets(source, active, now), *_of_the_scheme(profile), *_of_time(settings, profile))
+    for found, fix in warnings:
+        yield Check(name, Level.WARN, found, fix)
+
+
+def _of_secrets(source: Source, active: Sequence[Secret], now: float) -> Iterator[tuple[str, str]]:
+    for secret in source.secrets:
+        if len(secret.key) < SHORTEST and not isinstance(secret.key, PublicKey):
+            found = f"secret {secret.name!r} has {len(secret.key)} bytes, and under {SHORTEST} it can be guessed"
+            yield found, "set a longer one at the sender, and here"
+    last = max((secret.retired_at for secret in source.secrets), default=math.inf)
+    if active and last - now < SOON:
+        at = datetime.fromtimestamp(last, UTC).strftime("%Y-%m-%d %H:%MZ")
+        yield f"its last secret ends at {at}: from then on all is refused", f"landfast sources rotate {source.name}"
+
+
+def _of_the_scheme(profile: Profile) -> Iterator[tuple[str, str]]:
+    if not profile.covers_body:
+        found = f"the signature of {profile.name} does not cover the body: it proves who sends, not what"
+        yield found, "take https only, and ask the sender for what matters before you act on it"
+    if drops_refused(profile):
+        found = f"{profile.name} drops for good what is answered with {profile.refusal} ({profile.redelivery.ends_on})"
+        yield found, "give a new secret here before the sender signs with it; see landfast sources rotate"
+
+
+def drops_refused(profile: Profile) -> bool:
+    """Whether the answer to a wrong signature is one after which the sender never comes again."""
+    ends_on, _, spared = (profile.redelivery.ends_on or "").partition("other than")
+    status = str(profile.refusal)
+    return status not in spared and (status in ends_on or f"{status[0]}xx" in ends_on)
+
+
+def _of_time(settings: SourceSettings, profile: Profile) -> Iterator[tuple[str, str]]:
+    given = settings.tolerance
+    if not given:
+        return
+    if math.isinf(profile.tolerance):
+        found = f"tolerance is {given:g} s, and {profile.name} signs its retries with the time of the first attempt"
+        yield f"{found}: they will be refused", "leave tolerance out"
+    elif given < LEAST_TOLERANCE:
+        yield f"tolerance is {given:g} s: a clock that drifts is refused", "leave tolerance out, or give 300"
+    elif given > max(MOST_TOLERANCE, profile.tolerance):
+        found = f"tolerance is {given:g} s: a captured request can be sent again for so long"
+        yield found, "leave tolerance out, or give 300"
+
+
+def _shared(sources: Sequence[Source]) -> Iterator[Check]:
+    """Secrets that stand twice: who has the one can sign for the other."""
+    owners: dict[bytes, tuple[str, str]] = {}
+    for source in sources:
+        for secret in source.secrets:
+            if isinstance(secret.key, PublicKey):
+                continue
+            one = owners.setdefault(secret.key, (source.name, secret.name))
+            if one != (source.name, secret.name):
+                found = f"secret {secret.name!r} is the same as secret {one[1]!r} of source {one[0]}"
+                fix = "give each its own, so that none can sign for the other"
+                yield Check(f"source {source.name}", Level.WARN, found, fix)

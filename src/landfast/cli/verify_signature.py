@@ -1,0 +1,286 @@
+"""`landfast verify-signature`."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
+
+import click
+
+from landfast import config
+from landfast.app.sources import source_of
+from landfast.cli import NEGATIVE
+from landfast.cli.options import find_inbox, json_option
+from landfast.cli.output import body_text, safe, say, say_json, say_pairs
+from landfast.domain.delivery import Head, Headers
+from landfast.domain.errors import ConfigError, LandfastError, UnverifiedError, UserError
+from landfast.intake.forensics import Case, diagnose
+from landfast.intake.source import Source
+from landfast.intake.verify import Examined, examine
+from landfast.ports.provider import KeyNeeded, Signature
+from landfast.providers import Profile, names, provider
+from landfast.providers.catalogue import PROFILES
+from landfast.providers.secrets import load_secret
+
+EXAMPLES = """
+\b
+Examples:
+  landfast verify-signature --provider stripe --secret env:STRIPE_WEBHOOK_SECRET \\
+      --header 'Stripe-Signature: t=1767323045,v1=5257a8...' --body-file body.json
+  landfast verify-signature --provider twilio --secret file:token.txt --url https://hooks.example.com/in/twilio \\
+      --header 'X-Twilio-Signature: 0/KCTR6DL...' --header 'Content-Type: application/x-www-form-urlencoded' \\
+      --body-file - < body.txt
+  landfast verify-signature --source stripe --header 'Stripe-Signature: ...' --body-file body.json
+"""
+
+NO_TIME = """\
+A captured request is older than the moment in which you look at it. Unless --now or --tolerance is given, it is judged
+as of the time that it was signed, and its age is only shown."""
+
+
+@click.command("verify-signature", epilog=EXAMPLES, help=f"Say whether a request is genuine, and why not.\n\n{NO_TIME}")
+@click.option("--provider", "provider_name", metavar="P", help="How it is signed: stripe, github, ...")
+@click.option(
+    "--secret",
+    "secrets",
+    multiple=True,
+    metavar="S",
+    help="The secret, public key or certificate: env:NAME, file:PATH, or the text itself. Repeatable.",
+)
+@click.option("--source", "source_name", metavar="NAME", help="Instead of both: a source of yours, with its secrets.")
+@click.option("--header", "headers", multiple=True, metavar="'K: V'", help="A header of the request. Repeatable.")
+@click.option("--body-file", type=click.File("rb"), required=True, metavar="F", help="The raw body; - is stdin.")
+@click.option("--url", default="", metavar="U", help="The public URL, with its query: some senders sign it.")
+@click.option("--method", default="POST", show_default=True, metavar="M")
+@click.option("--now", type=float, metavar="UNIX", help="The time to judge it at, as unix seconds.")
+@click.option("--tolerance", type=click.FloatRange(0), metavar="S", help="Seconds that a signed time may be away.")
+@click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="What else this provider needs.")
+@click.option("--app", metavar="APP", help="With --source: module:inbox, or a file.")
+@json_option
+def verify_signature(
+    *,
+    provider_name: str | None,
+    secrets: tuple[str, ...],
+    source_name: str | None,
+    headers: tuple[str, ...],
+    body_file: BinaryIO,
+    url: str,
+    method: str,
+    now: float | None,
+    tolerance: float | None,
+    settings: tuple[str, ...],
+    app: str | None,
+    as_json: bool,
+) -> int:
+    head = _head(method.upper(), url, headers)
+    body = body_file.read()
+    try:
+        if source_name is not None:
+            source, others = _configured(source_name, app, has_more=bool(provider_name or secrets or settings))
+        else:
+            source, others = _described(provider_name, secrets, settings), ()
+    except ConfigError as error:
+        if as_json:  # whoever reads JSON reads a verdict; the sentence follows as ever
+            say_json({"valid": False, "reason": str(error), "cause": "misuse"})
+        raise
+    source = replace(source, public_url=url.partition("?")[0] or source.public_url)
+    source, at = _timed(source, head, body, now, tolerance)
+    judged = _judged(source, others, head, body, at)
+    _print(judged, as_json=as_json)
+    return 0 if judged["valid"] else NEGATIVE
+
+
+def _head(method: str, url: str, headers: Sequence[str]) -> Head:
+    parts = urlsplit(url)
+    pairs = []
+    for text in headers:
+        name, colon, value = text.partition(":")
+        if not colon or not name.strip():
+            raise UserError(f"verify-signature: --header {text!r} needs a name and a value, such as 'X-Signature: abc'")
+        pairs.append((name.strip().encode("ascii", "replace"), _bytes(value.strip())))
+    return Head(method, parts.path or "/", parts.query, Headers(pairs))
+
+
+def _bytes(text: str) -> bytes:
+    """As the bytes of a header: latin-1 where it can be, as HTTP has it."""
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape")
+
+
+def _described(name: str | None, secrets: Sequence[str], settings: Sequence[str]) -> Source:
+    if not name or not secrets:
+        missing = "--secret" if name else "--provider"
+        raise UserError(f"verify-signature: {missing} is missing; give --provider and --secret, or --source")
+    profile = _profile(name, dict(_setting(text) for text in settings))
+    loaded = [
+        load_secret(
+            text,
+            provider=profile,
+            name=f"{number}",
+            environ=os.environ,
+            read_file=lambda path: Path(path).read_bytes(),
+            allow_short=True,
+        )
+        for number, text in enumerate(secrets, start=1)
+    ]
+    return Source(name, profile, tuple(loaded))
+
+
+def _profile(name: str, options: dict[str, Any]) -> Profile:
+    own = config.load().providers
+    if name not in own and name not in names():
+        _suggest(name, [*own, *names()])
+    profile = provider(name, described=own.get(name), **options)
+    # What is not said is empty, which no sender's word equals: the request is then refused, not the question.
+    return replace(profile, given=dict.fromkeys(profile.missing, "") | dict(profile.given))
+
+
+def _suggest(name: str, known: Sequence[str]) -> None:
+    """Raises with the nearest name, if one is near. Another package may have brought a provider of this very name."""
+    hint = config.nearest(name.lower(), known)
+    try:
+        provider(name)
+    except ConfigError as error:
+        raise ConfigError(
+            f"--provider: there is no provider {name!r}{hint}" if hint else f"--provider: {error}"
+        ) from None
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UserError(f"verify-signature: --setting {text!r} needs NAME=VALUE, such as key_id=abc")
+    return name, value
+
+
+def _configured(name: str, app: str | None, *, has_more: bool) -> tuple[Source, Sequence[Source]]:
+    if has_more:
+        raise UserError("verify-signature: --source has its own provider, secrets and settings; leave those out")
+    inbox = find_inbox(app)
+    found = inbox.sources.get(name)
+    if found is None:
+        hint = config.nearest(name, inbox.sources) or f"; there are: {', '.join(inbox.sources) or 'none'}"
+        raise UserError(f"verify-signature: there is no source {name!r}{hint}")
+    others = []
+    for other in inbox.sources.values():
+        try:
+            others += [source_of(other, inbox.settings.folder)] if other.name != name else []
+        except LandfastError:
+            continue  # only to compare with; `sources check` tells what is wrong with it
+    return source_of(found, inbox.settings.folder), others
+
+
+def _timed(
+    source: Source, head: Head, body: bytes, now: float | None, tolerance: float | None
+) -> tuple[Source, datetime]:
+    """The source with the tolerance that was asked for, and the time to judge at."""
+    if now is None and tolerance is None:
+        own = _signed_at(source, head, body)
+        return replace(source, tolerance=math.inf), _moment(own) if own is not None else datetime.now(UTC)
+    at = datetime.now(UTC) if now is None else _moment(now)
+    # Of 0 seconds, none is left: a source's 0 would mean what suits the provider.
+    return source if tolerance is None else replace(source, tolerance=tolerance or 1e-9), at
+
+
+def _moment(unix: float) -> datetime:
+    try:
+        return datetime.fromtimestamp(unix, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise UserError(f"verify-signature: --now {unix:g} is no unix time that a clock could show") from None
+
+
+def _signed_at(source: Source, head: Head, body: bytes) -> float | None:
+    """The request's own time; None where it has none that a clock could show."""
+    try:
+        presented = source.provider.present(head)
+    except UnverifiedError:
+        return None
+    times = [_time_of(each) for each in (presented, *(each for _, each in presented.alternatives))]
+    found = next((at for at in times if at is not None), None) or source.provider.signed_at(head, body)
+    return found if found is not None and 0 < found < 1e11 else None
+
+
+def _time_of(signature: Signature) -> float | None:
+    if signature.signed_at is not None or signature.lifetime is None:
+        return signature.signed_at
+    start, end = signature.lifetime
+    return start or (end if math.isfinite(end) else None)
+
+
+def _judged(source: Source, others: Sequence[Source], head: Head, body: bytes, at: datetime) -> dict[str, Any]:
+    when: dict[str, Any] = {"provider": source.provider.name}
+    own = _signed_at(source, head, body)
+    if own is not None:
+        when |= {"signed_at": _moment(own), "age_seconds": round(datetime.now(UTC).timestamp() - own)}
+    try:
+        examined = examine(source, head, body, now=at)
+    except KeyNeeded as needed:
+        reason = f"{needed}: the provider publishes it there; fetch it and give it with --secret"
+        return {"valid": False, "reason": reason, "cause": "key-needed"} | when
+    except UnverifiedError as error:
+        case = Case(source, head, body, at.timestamp(), others, PROFILES.values())
+        found = diagnose(case)
+        reason = found.sentence if found.cause != "unverified" else error.reason
+        reason += _missing(source, head)
+        return {"valid": False, "reason": reason, "cause": found.cause} | when
+    return {"valid": True, **_genuine(source, examined)} | when
+
+
+def _missing(source: Source, head: Head) -> str:
+    """What was not said and may be why."""
+    profile = source.provider
+    if not isinstance(profile, Profile):
+        return ""
+    unsaid = [name for name, value in profile.given.items() if not value]
+    more = "; the URL is signed too: give --url" if profile.scheme.needs_url and not source.url_of(head) else ""
+    return more + "".join(f"; {profile.name} needs --setting {name}=..." for name in unsaid)
+
+
+def _genuine(source: Source, examined: Examined) -> dict[str, Any]:
+    name = None if examined.secret is None else examined.secret.name
+    fields: dict[str, Any] = {"reason": f"signed with secret {name!r}" if name else "a handshake that nobody signs"}
+    if isinstance(source.provider, Profile) and not source.provider.covers_body:
+        fields["note"] = "the signature does not cover the body: it proves the sender only"
+    if examined.greeting is not None:
+        answer = examined.greeting.answer
+        return fields | {
+            "secret": name,
+            "challenge": {
+                "status": answer.status,
+                "body": answer.body.decode("utf-8", "replace"),
+                "content_type": answer.content_type.decode(),
+                "headers": [[one.decode("latin-1") for one in pair] for pair in answer.headers],
+            },
+        }
+    events = [
+        {"key": one.key, "type": one.type, "occurred_at": one.occurred_at, "entity": one.entity}
+        for one in examined.identities
+    ]
+    first = events[0] if events else {}
+    return fields | {"secret": name, **first, "events": events}
+
+
+def _print(judged: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        say_json(judged)
+        return
+    fields = dict(judged)
+    say("valid" if fields.pop("valid") else "not valid")
+    challenge, events = fields.pop("challenge", None), fields.pop("events", [])
+    if len(events) > 1:
+        fields = {name: value for name, value in fields.items() if name not in events[0]}
+    say_pairs(fields)
+    if challenge:
+        say(f"challenge answered with {challenge['status']} {safe(challenge['content_type'])}")
+        say(body_text(challenge["body"].encode()))
+    for number, event in enumerate(events if len(events) > 1 else [], start=1):
+        say(f"\nevent {number}")
+        say_pairs(event)

@@ -1,0 +1,292 @@
+"""Forensics: why a signature was refused, for the operator's eyes only.
+
+It runs after `verify` has refused, never before it and never instead: nothing here can let a request in, and nothing of
+it reaches the sender. A stranger can cause it, so it is bounded: so many HMACs over so many bytes here, a few times a
+second in `reports`. What it says names secrets and sources; it quotes no secret, no signature and nothing of a body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from landfast.domain.delivery import Head
+from landfast.domain.errors import UnverifiedError
+from landfast.intake import variants
+from landfast.intake.source import Source
+from landfast.intake.verify import greet, present
+from landfast.ports.provider import NO_KEYS, KeyNeeded, Provider, PublicKey, Secret, Signature
+
+MOST_HMACS = 256
+"""For one refusal; a millisecond of them with a body of 2 KB."""
+
+MOST_BYTES = 4 * 1024 * 1024
+"""Hashed for one refusal: about ten milliseconds, for which nothing else is taken in."""
+
+PUBLIC_COST = 8
+"""One check with a public key takes as long as so many HMACs, or longer."""
+
+LARGEST_BODY = 64 * 1024
+"""Bytes of a body of which other readings are tried; see also `variants.LARGEST_JSON`."""
+
+MOST_SECRETS = 32
+"""Of those that do not count: retired ones, other sources', other forms. Real configurations have a dozen."""
+
+MOST_ACTIVE = 4
+"""Secrets that each guess is tried with; two are active while a sender changes over."""
+
+MILLISECONDS = 10**11
+"""A unix time from here on is in milliseconds: as seconds it would be the year 5138."""
+
+
+class Diagnosis(NamedTuple):
+    cause: str
+    """A word that stays the same, for machines."""
+    sentence: str
+    is_ours: bool = False
+    """A secret that we know made the signature: something is set up wrongly, and it is no stranger."""
+
+
+@dataclass(slots=True)
+class Case:
+    """One refusal, and what may be looked at to explain it."""
+
+    source: Source
+    head: Head
+    body: bytes | None
+    """None where it was refused before its body was read."""
+    now: float
+    others: Sequence[Source] = ()
+    known: Iterable[Provider] = ()
+    """Kinds of senders to compare with."""
+    keys: Mapping[str, bytes] = field(default_factory=lambda: NO_KEYS)
+    hmacs: int = 0
+    hashed: int = 0
+    reasons: list[str] = field(default_factory=list)
+    """Of each guess, why it was wrong."""
+
+    def matching(
+        self,
+        secrets: Sequence[Secret],
+        *,
+        signature: Signature | None = None,
+        provider: Provider | None = None,
+        head: Head | None = None,
+        body: bytes | None = None,
+        url: str | None = None,
+    ) -> Secret | None:
+        """Try a guess: the secret with which it is right. Once the budget is spent, none is."""
+        head = self.head if head is None else head
+        body = self.body if body is None else body
+        cost = sum(PUBLIC_COST if isinstance(secret.key, PublicKey) else 1 for secret in secrets)
+        if body is None or self.hmacs + cost > MOST_HMACS or self.hashed + cost * len(body) > MOST_BYTES:
+            return None
+        self.hmacs += cost
+        self.hashed += cost * len(body)
+        try:
+            presented = present(self.source, head, now=self.now) if signature is None else signature
+            url = self.source.url_of(head) if url is None else url
+            judge = self.source.provider if provider is None else provider
+            return judge.verify(presented, head, body, secrets, url=url, keys=self.keys)
+        except (UnverifiedError, KeyNeeded) as error:
+            self.reasons.append(str(error))
+        except Exception as error:  # noqa: BLE001 - a key or a setting of one sender, given to the scheme of another
+            self.reasons.append(type(error).__name__)
+        return None
+
+
+def diagnose(case: Case) -> Diagnosis:
+    """Why this request was refused, as well as it can be known."""
+    try:
+        greet(case.source, case.head, now=case.now)
+        signature = case.source.provider.present(case.head)
+    except UnverifiedError as error:
+        return _unpresented(case, error.reason)
+    try:
+        fresh = present(case.source, case.head, now=case.now)
+    except UnverifiedError as error:
+        return _untimely(case, signature, error.reason)
+    if case.body is None:
+        return Diagnosis("unverified", "the signature was not looked at")
+    for explain in (_in_the_body, _another_secret, _another_url, _another_body, _another_form, _another_provider):
+        found = explain(case, fresh)
+        if found is not None:
+            return found
+    return _no_match(case)
+
+
+def _unpresented(case: Case, reason: str) -> Diagnosis:
+    """The head holds no signature that this provider could have written."""
+    if "handshake" in reason:
+        return Diagnosis("handshake-token", reason)
+    for version, head in variants.relabelled(case.head):
+        if _is_presented(case.source.provider, head):
+            ours = f"{case.source.provider.name} signs with another that we check"
+            return Diagnosis("unknown-version", f"{reason}: it has only the version {version}, and {ours}")
+    for encoding, head in variants.respelt(case.head):
+        if _is_presented(case.source.provider, head):
+            secret = case.matching(_active(case), head=head)
+            sure = f"; it is right otherwise, by secret {secret.name!r}" if secret else ""
+            sentence = f"{reason}: it is written in {encoding}, and {case.source.provider.name} writes it otherwise"
+            return Diagnosis("signature-encoding", sentence + sure, secret is not None)
+    found = _other_source(case) or _another_provider(case, None)
+    if found is not None:
+        return found
+    hint = ": it was not signed, or a proxy takes the header away" if "missing" in reason else ""
+    return Diagnosis("no-header" if "missing" in reason else "malformed-header", reason + hint)
+
+
+def _untimely(case: Case, signature: Signature, reason: str) -> Diagnosis:
+    """Well formed, and of another time than ours."""
+    signed_at = next((each.signed_at for each in _each(signature) if each.signed_at is not None), None)
+    if signed_at is not None and signed_at > MILLISECONDS:
+        return Diagnosis("timestamp", f"{reason}: it looks like milliseconds where seconds were expected")
+    secret = case.matching(_active(case), signature=signature)
+    if secret is not None:
+        more = f"the signature is right otherwise, by secret {secret.name!r}: a clock is off, or it came very late"
+        return Diagnosis("timestamp", f"{reason}, and {_tolerance(case)}; {more}", is_ours=True)
+    return Diagnosis("timestamp", f"{reason}, and {_tolerance(case)}")
+
+
+def _in_the_body(case: Case, signature: Signature) -> Diagnosis | None:
+    """Right as it stands: then it is the time in the signed body that is not."""
+    secret = case.matching(case.source.active(case.now)[:MOST_SECRETS], signature=signature)
+    if secret is None:
+        return None
+    at = case.source.provider.signed_at(case.head, case.body or b"")
+    away = "is not one" if at is None else f"is {case.now - at:+.0f} s away from our clock, and {_tolerance(case)}"
+    return Diagnosis("timestamp", f"the time in the body {away}; the signature is right otherwise", is_ours=True)
+
+
+def _another_secret(case: Case, signature: Signature) -> Diagnosis | None:
+    active = case.source.active(case.now)
+    idle = [secret for secret in case.source.secrets if secret not in active][:MOST_SECRETS]
+    secret = case.matching(idle, signature=signature) if idle else None
+    if secret is not None and secret.active_from > case.now:
+        since = f"which counts only from {_time(secret.active_from)}"
+        return Diagnosis("future-secret", f"it is signed with secret {secret.name!r}, {since}", is_ours=True)
+    if secret is not None:
+        until = f"which was retired at {_time(secret.retired_at)}"
+        return Diagnosis("retired-secret", f"it is signed with secret {secret.name!r}, {until}", is_ours=True)
+    owners = {id(secret): other for other in case.others for secret in other.secrets}
+    strangers = [secret for other in case.others for secret in other.secrets][:MOST_SECRETS]
+    secret = case.matching(strangers, signature=signature) if strangers else None
+    if secret is not None:
+        owner = owners[id(secret)].name
+        sentence = (
+            f"it is signed with secret {secret.name!r} of source {owner!r}: the secrets or the addresses are mixed up"
+        )
+        return Diagnosis("other-source", sentence, is_ours=True)
+    return _other_source(case)
+
+
+def _other_source(case: Case) -> Diagnosis | None:
+    """All of it is as another source of ours has it."""
+    for other in case.others:
+        try:
+            presented = other.provider.present(case.head)
+        except UnverifiedError:
+            continue
+        active = other.active(case.now)[:MOST_ACTIVE]
+        if case.matching(active, signature=presented, provider=other.provider, url=other.url_of(case.head)):
+            sentence = f"it is signed as for source {other.name!r}: the sender has the address of this one instead"
+            return Diagnosis("other-source", sentence, is_ours=True)
+    return None
+
+
+def _another_url(case: Case, signature: Signature) -> Diagnosis | None:
+    if not case.source.public_url:
+        return None
+    for url in variants.urls(case.source.public_url, case.head):
+        for query in dict.fromkeys((f"?{case.head.query}" if case.head.query else "", "")):
+            if case.matching(_active(case), signature=signature, url=url + query):
+                fix = f"public_url says {case.source.public_url}"
+                return Diagnosis("wrong-url", f"it is signed for the address {url}, and {fix}", is_ours=True)
+    return None
+
+
+def _another_body(case: Case, signature: Signature) -> Diagnosis | None:
+    if case.body is None or len(case.body) > LARGEST_BODY:
+        return None
+    for variant in variants.bodies(case.body):
+        secret = case.matching(_active(case), signature=signature, body=variant.body)
+        if secret is not None:
+            fix = "something between the sender and us changes it, or the sender signs other bytes than it sends"
+            sentence = f"the body is not the one that secret {secret.name!r} signed: {variant.what}; {fix}"
+            return Diagnosis(variant.cause, sentence, is_ours=True)
+    return None
+
+
+def _another_form(case: Case, signature: Signature) -> Diagnosis | None:
+    guesses: dict[bytes, tuple[Secret, str]] = {}
+    for secret, how, key in variants.forms(_active(case)):
+        if key and key != secret.key:
+            guesses.setdefault(key, (secret, how))
+    found = case.matching([Secret("", key) for key in guesses][:MOST_SECRETS], signature=signature)
+    if found is None:
+        return None
+    secret, how = guesses[found.key]
+    sentence = f"it is signed with secret {secret.name!r} taken {how}: copy the secret again, or check the provider"
+    return Diagnosis("secret-form", sentence, is_ours=True)
+
+
+def _another_provider(case: Case, _signature: Signature | None) -> Diagnosis | None:
+    """What the head holds is the signature of another kind of sender."""
+    own, alike = case.source.provider.name, []
+    for provider in case.known:
+        signature = None if provider.name == own else _presented(provider, case.head)
+        if signature is None:
+            continue
+        if case.matching(_active(case), signature=signature, provider=provider):
+            sentence = f"it is signed as {provider.name} does, with our secret, and the source says {own}"
+            return Diagnosis("other-provider", f"{sentence}: correct its provider", is_ours=True)
+        alike.append(provider.name)
+    if not alike or _is_presented(case.source.provider, case.head):
+        return None
+    return Diagnosis("other-provider", f"its headers are not those of {own}, but those of {' or '.join(alike[:3])}")
+
+
+def _no_match(case: Case) -> Diagnosis:
+    names = ", ".join(repr(secret.name) for secret in case.source.active(case.now)[:MOST_ACTIVE])
+    if not names:
+        return Diagnosis("no-secret-active", "no secret of the source counts now: look at from and until")
+    reason = case.reasons[0] if case.reasons else "no active secret made any of the signatures"
+    advice = "the secret is another, the body was changed, or it is forged"
+    return Diagnosis("no-secret-matches", f"{reason} (tried {names}); {advice}")
+
+
+def _active(case: Case) -> tuple[Secret, ...]:
+    return case.source.active(case.now)[:MOST_ACTIVE]
+
+
+def _each(signature: Signature) -> Iterator[Signature]:
+    yield signature
+    for _, alternative in signature.alternatives:
+        yield alternative
+
+
+def _presented(provider: Provider, head: Head) -> Signature | None:
+    """None also for what shows nothing: a sender that signs in its body has no sign of its own in the head."""
+    try:
+        signature = provider.present(head)
+    except UnverifiedError:
+        return None
+    is_empty = all(each == _NOTHING for each in [each for _, each in signature.alternatives] or [signature])
+    return None if is_empty else signature
+
+
+_NOTHING = Signature()
+
+
+def _is_presented(provider: Provider, head: Head) -> bool:
+    return _presented(provider, head) is not None
+
+
+def _tolerance(case: Case) -> str:
+    return f"tolerance is {case.source.tolerance:.0f} s"
+
+
+def _time(unix: float) -> str:
+    return datetime.fromtimestamp(unix, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
