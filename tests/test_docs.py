@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from docs import generate
+from landfast.app.sources import profile_of
 from landfast.cli import COMMANDS, main
+from landfast.config import load
 from landfast.domain.lifecycle import State
 from tests.shops import Shop, until
 
@@ -90,3 +92,11 @@ def test_the_paths_that_the_architecture_names_exist() -> None:
 
 def test_the_architecture_stays_readable_in_one_sitting() -> None:
     assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 300
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name == "providers"], ids=name)
+def test_the_settings_of_a_providers_page_are_taken_as_they_are_written(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "landfast.toml").write_text("".join(re.findall(r"```toml\n(.*?)```", page.read_text(), re.DOTALL)))
+    (source,) = load(tmp_path / "landfast.toml", environ={}).sources.values()
+    profile = profile_of(source)
+    assert profile.name == page.stem and not profile.missing

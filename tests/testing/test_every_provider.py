@@ -35,7 +35,7 @@ async def test_a_test_inbox_takes_what_every_provider_sends(name: str) -> None:
     async with TestInbox(inbox_for(name)) as t:
         for each in PROFILES[name].samples:
             delivered = await t.deliver(name, type=each.type, id="1001")
-            assert delivered.status == 200, (each.type, delivered)
+            assert delivered.status in {200, 204}, (each.type, delivered)
 
 
 @pytest.mark.req("R54")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
 from landfast import telemetry
@@ -40,11 +41,19 @@ class Reports:
             telemetry.info("secret in use", source=source.name, secret=secret.name)
 
     def refused(self, source: Source, head: Head, body: bytes | None, error: UnverifiedError, *, at: float) -> None:
-        """Log a refusal, with its cause where there is time to find it. Never raises."""
-        facts = {"source": source.name, "status": error.answer.status}
+        """Log a refusal, with its cause where there is time to find it. That is looked for once the answer is on its
+        way: how long it takes depends on what is found, and the sender must not learn even that."""
         if not self._has_time(source.name, at):
-            telemetry.info("rejected", **facts, reason=error)
+            telemetry.info("rejected", source=source.name, status=error.answer.status, reason=error)
             return
+        try:
+            soon = asyncio.get_running_loop().call_soon
+        except RuntimeError:  # without a loop there is no sender that waits
+            self._explain(source, head, body, error, at)
+        else:
+            soon(self._explain, source, head, body, error, at)
+
+    def _explain(self, source: Source, head: Head, body: bytes | None, error: UnverifiedError, at: float) -> None:
         others = [other for other in self._sources if other.name != source.name]
         try:
             found = diagnose(Case(source, head, body, at, others, self._known(), self._keys))
@@ -53,7 +62,7 @@ class Reports:
             found = Diagnosis("unverified", str(error))
         # What a secret of ours made is a mistake in somebody's settings, and no noise from strangers.
         tell = telemetry.warn if found.is_ours else telemetry.info
-        tell("rejected", **facts, cause=found.cause, reason=found.sentence)
+        tell("rejected", source=source.name, status=error.answer.status, cause=found.cause, reason=found.sentence)
 
     def _has_time(self, source: str, at: float) -> bool:
         if int(at) != self._second:

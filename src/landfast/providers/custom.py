@@ -23,6 +23,7 @@ from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from typing import Any
 
+from landfast.domain.answer import plain
 from landfast.domain.errors import ConfigError
 from landfast.providers.handshake import Handshake, Proof
 from landfast.providers.profile import Profile, Redelivery
@@ -71,6 +72,8 @@ def _value(where: str, key: str, value: Any) -> Any:
             return tuple(_handshake(f"{where}: handshakes", each) for each in value)
         case "redelivery", dict():
             return _made(f"{where}: redelivery", Redelivery, value)
+        case "thanks", str():
+            return plain(value)
         case "tolerance", int() | float() if not isinstance(value, bool) and value > 0:
             return float(value)
         case "refusal" | "body_limit" | "shortest", int() if not isinstance(value, bool) and value > 0:
@@ -99,6 +102,7 @@ _OTHER_THAN_TEXT = {
     "any_port": "true or false",
     "is_repeated": "true or false",
     "is_whole": "true or false",
+    "is_json": "true or false",
     "is_basic": "true or false",
     "is_absent_when_empty": "true or false",
     "settings": "a list of names",

@@ -3,6 +3,7 @@
     body:id, header:X-Event-Id    the sender's own id, wherever it stands
     body                          the digest of the raw body; in a request of many events, of the item's own bytes
     type+body                     the digest of the event's type and the same
+    form                          the digest of a form's fields, for senders that sign those and not how they are spelt
     fields:type,data.object.id    the digest of chosen fields, for bodies with nonces in them; `type` is the event's
     fields:id | uuid,at           the same; of `id` and `uuid` the first that is there
     fields:sent_at,number         the same; `number` is the place of the event in its request, where two may be alike
@@ -27,6 +28,7 @@ import msgspec
 
 from landfast.domain.errors import ConfigError
 from landfast.providers.locations import KINDS, Sight, first_at, pick_at, read_at
+from landfast.providers.request import Request
 
 LONGEST_KEY = 200
 """Characters. Ids have about 30; a unique index takes a few hundred bytes without a page of its own."""
@@ -43,6 +45,8 @@ def key_rule(rule: str, *, hmac_key: str) -> KeyRule:
             return _of_body
         case "arrival", "" if not colon:
             return _of_arrival
+        case "form", "" if not colon:
+            return _of_form
         case "type+body", "" if not colon:
             return lambda _sight, body, type_: _digest(type_.encode("utf-8", "surrogatepass"), body)
         case _, _ if kind in KINDS and rest and "+" not in rest:
@@ -94,13 +98,19 @@ def _parted(rule: str) -> tuple[str, KeyRule]:
 def _unknown(rule: str) -> ConfigError:
     return ConfigError(
         f"dedup {rule!r} is not known: "
-        "use body, type+body, body:FIELD, header:NAME, fields:ONE,TWO, hmac:FIELD or arrival"
+        "use body, type+body, form, body:FIELD, header:NAME, fields:ONE,TWO, hmac:FIELD or arrival"
     )
 
 
 def _of_body(sight: Sight, body: bytes, _type: str) -> str:
     # A GET has its event in the query. Without that, all of them would have the digest of nothing, and be one event.
     return body_digest(sight.head.query.encode() if sight.head.method == "GET" and not body else body)
+
+
+def _of_form(sight: Sight, body: bytes, type_: str) -> str:
+    # As it was signed: in another order, escaped otherwise or with a field twice it is the same event sent again.
+    fields = Request(sight.head, body).sorted_form()
+    return body_digest(fields) if fields else _of_body(sight, body, type_)
 
 
 def _of_arrival(sight: Sight, body: bytes, _type: str) -> str:

@@ -147,7 +147,8 @@ def _in_header(name: str) -> Pick:
     def pick(sight: Sight) -> str | None:
         value = sight.head.headers.get(key)
         # Latin-1 takes any bytes and keeps different ones different: two ids must never become one.
-        return None if value is None else value.decode("latin-1").strip()
+        # Only blanks are taken off, as they are before a signature is checked: str.strip knows more of them.
+        return None if value is None else value.strip().decode("latin-1")
 
     return pick
 

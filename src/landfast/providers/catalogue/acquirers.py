@@ -15,6 +15,7 @@ SQUARE = Profile(
         signature="header:x-square-hmacsha256-signature",
         encoding="base64",
         content="{url}{body}",
+        is_json=True,
     ),
     key="body:event_id",
     type="body:type",

@@ -123,6 +123,7 @@ def _convoy(algorithm: str, encoding: Encoding, *, has_time: bool) -> SignedSche
         separator="," if has_time else None,
         prefix="v1=" if has_time else "",
         timestamp="entry:t=" if has_time else None,
+        is_json=not has_time,  # what was signed with a time could be sent as a body without one, for ever
     )
 
 

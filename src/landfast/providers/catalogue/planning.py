@@ -87,7 +87,7 @@ TRELLO = Profile(
     name="trello",
     title="Trello",
     scheme=SignedScheme(
-        signature="header:X-Trello-Webhook", algorithm="sha1", encoding="base64", content="{body}{url}"
+        signature="header:X-Trello-Webhook", algorithm="sha1", encoding="base64", content="{body}{url}", is_json=True
     ),
     key="body:action.id",
     type="body:action.type",

@@ -24,7 +24,7 @@ TWILIO = Profile(
     name="twilio",
     title="Twilio",
     scheme=AnyOf(_TWILIO_SCHEME, replace(_TWILIO_SCHEME, algorithm="sha256")),  # the length tells which one it is
-    key="body",  # I-Twilio-Idempotency-Token is not signed
+    key="form",  # I-Twilio-Idempotency-Token is not signed, nor is how the form is spelt
     type="body:MessageStatus | body:CallStatus | body:EventType",
     entity="body:MessageSid | body:CallSid | body:ConferenceSid",
     thanks=plain(""),  # text would be sent to the caller as a message, and JSON is an error to it

@@ -49,13 +49,7 @@ class Hmac(NamedTuple):
     is_public: bool = False
 
     def check(self, key: bytes, content: Content, signatures: Sequence[bytes]) -> bool:
-        expected = self.make(key, content)
-        is_right = False
-        for signature in signatures:
-            # No early exit: how long this takes says nothing about which signature was right.
-            is_right |= hmac.compare_digest(expected, signature)
-        # Anybody can sign with an empty key, and with one that everybody knows: those never count.
-        return is_right and bool(key) and not isinstance(key, PublicKey)
+        return _is_right(self.make(key, content), key, signatures)
 
     def make(self, key: bytes, content: Content) -> bytes:
         mac = _keyed(key, self.hash).copy()
@@ -75,15 +69,20 @@ class Plain(NamedTuple):
     is_public: bool = False
 
     def check(self, key: bytes, content: Content, signatures: Sequence[bytes]) -> bool:
-        expected = self.make(key, content)
-        is_right = False
-        for signature in signatures:
-            is_right |= hmac.compare_digest(expected, signature)
-        return is_right and bool(key) and not isinstance(key, PublicKey)
+        return _is_right(self.make(key, content), key, signatures)
 
     def make(self, key: bytes, content: Content) -> bytes:
         before, after = content if isinstance(content, tuple) else (b"", content)
         return hashlib.new(self.hash, before + key + after).digest()
+
+
+def _is_right(expected: bytes, key: bytes, signatures: Sequence[bytes]) -> bool:
+    is_right = False
+    for signature in signatures:
+        # No early exit: how long this takes says nothing about which signature was right.
+        is_right |= hmac.compare_digest(expected, signature)
+    # Anybody can sign with an empty key, and with one that everybody knows: those never count.
+    return is_right and bool(key) and not isinstance(key, PublicKey)
 
 
 class Asymmetric(NamedTuple):

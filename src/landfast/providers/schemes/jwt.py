@@ -114,7 +114,8 @@ class JwtScheme:
         signed_at = None if self.time_claim is None else _moment(token.claims, self.time_claim)
         if self.time_claim is not None and signed_at is None:
             raise UnverifiedError(f"the token has no {self.time_claim}")
-        lifetime = (_moment(token.claims, "nbf") or 0.0, _moment(token.claims, "exp") or math.inf)
+        ends = _moment(token.claims, "exp")
+        lifetime = (_moment(token.claims, "nbf") or 0.0, math.inf if ends is None else ends)
         return Signature(signed_at=signed_at, lifetime=lifetime, detail=token)
 
     def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -38,8 +39,7 @@ MOST_ENTRIES = 16
 LONGEST_TIMESTAMP = 15
 """Digits: milliseconds have 13 until the year 2286, and any 15 of them fit a float exactly."""
 
-LONGEST_ISO = 40
-"""Characters of a written time; with nanoseconds and an offset it has 35."""
+_is_written_out = re.compile(rb"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:?\d\d)").fullmatch
 
 LONGEST_ID = 256
 """Bytes of a signed message id; they have about 30."""
@@ -76,6 +76,10 @@ class SignedScheme:
     """`X-Pusher-Key=app_key`: the header that names the key; it must be that setting of a source that has one."""
     is_whole: bool = False
     """Whether the fields in `content` hold all of the event, and the rest of the body is only their envelope."""
+    is_json: bool = False
+    """Whether the body must be JSON. Where parts are signed with nothing between them, or one key serves two schemes, or
+    a plain hash begins with the secret, the same signature is right for a body with a piece more or less; that one is
+    never JSON."""
     shortest: int = 0
     """Bytes that the content has at least, where the same key proves challenges to strangers: they are shorter."""
     items: str | None = None
@@ -229,6 +233,8 @@ class SignedScheme:
             self._check_body_digest(request, self.body_digest)
         if self.key_name:
             _check_key_name(request, *self.key_name.split("="))
+        if self.is_json and _data(request.body) is None:
+            raise UnverifiedError("the body is not JSON, as all that this sender signs")
         content = self._content(signature, request)
         if self.shortest and len(content) < self.shortest:
             raise UnverifiedError("what is signed is too short for an event")
@@ -323,8 +329,9 @@ class SignedScheme:
 
     def _seconds(self, timestamp: bytes) -> float:
         if self.timestamp_unit == "iso":
-            at = moment(timestamp.decode("ascii", "replace")) if len(timestamp) <= LONGEST_ISO else None
-            if at is None or timestamp.isdigit():
+            # As RFC 3339 has it, offset and all: a shorter one could end earlier, and the body begin with its rest.
+            at = moment(timestamp.decode("ascii")) if _is_written_out(timestamp) else None
+            if at is None:
                 raise UnverifiedError("the timestamp is no time that a clock could show")
             return at.timestamp()
         # bytes.isdigit takes ASCII digits only: no sign, no point, no exponent, no Infinity.

@@ -81,6 +81,10 @@ def _text(message: dict[str, Any], name: str) -> str:
     value = message.get(name)
     if not isinstance(value, str):
         raise UnverifiedError(f"the message has no {name}")
+    # Names and values are signed line by line. A MessageId with lines in it could hold the Subject that comes after it,
+    # and be a new event under an old signature; a Message may, because what follows it cannot.
+    if "\n" in value and name != "Message":
+        raise UnverifiedError(f"the message's {name} has more than one line")
     return value
 
 

@@ -91,7 +91,7 @@ class TokenScheme:
             raise UnverifiedError("there is no item that could hold the token")
         try:
             return [self._token(Sight(request.head, None, msgspec.json.decode(item.body))) for item in items]
-        except (msgspec.DecodeError, RecursionError):
+        except (ValueError, RecursionError):  # msgspec's own errors are ValueErrors, and so is UnicodeDecodeError
             raise UnverifiedError("an item cannot be read") from None
 
     def _token(self, sight: Sight) -> bytes:
