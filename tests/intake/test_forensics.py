@@ -78,22 +78,19 @@ def why(
     return found
 
 
-r63 = pytest.mark.req("R63")
-
-
-@r63
+@pytest.mark.req("R63")
 def test_no_header() -> None:
     found = why(Head("POST", "/in/shop"), COMPACT)
     assert found.cause == "no-header"
     assert "Stripe-Signature is missing" in found.sentence
 
 
-@r63
+@pytest.mark.req("R63")
 def test_a_malformed_header() -> None:
     assert why(with_header(signed(COMPACT), b"stripe-signature", b"nonsense"), COMPACT).cause == "malformed-header"
 
 
-@r63
+@pytest.mark.req("R63")
 @pytest.mark.parametrize(("name", "header", "ours", "theirs"), [("stripe", b"stripe-signature", b"v1=", b"v0=")])
 def test_an_unknown_version(name: str, header: bytes, ours: bytes, theirs: bytes) -> None:
     head = signed(COMPACT, name)
@@ -102,7 +99,7 @@ def test_an_unknown_version(name: str, header: bytes, ours: bytes, theirs: bytes
     assert (found.cause, "the version v0" in found.sentence) == ("unknown-version", True)
 
 
-@r63
+@pytest.mark.req("R63")
 @pytest.mark.parametrize("body", [COMPACT, None], ids=["with its body", "before its body was read"])
 def test_a_timestamp_that_is_off(body: bytes | None) -> None:
     found = why(signed(COMPACT, now=NOW - 412), body)
@@ -111,7 +108,7 @@ def test_a_timestamp_that_is_off(body: bytes | None) -> None:
     assert found.is_ours == (body is not None)
 
 
-@r63
+@pytest.mark.req("R63")
 def test_a_timestamp_in_milliseconds() -> None:
     head = signed(COMPACT)
     value = re.sub(rb"t=(\d+)", rb"t=\g<1>000", value_of(head, b"stripe-signature"))
@@ -119,7 +116,7 @@ def test_a_timestamp_in_milliseconds() -> None:
     assert (found.cause, "milliseconds" in found.sentence) == ("timestamp", True)
 
 
-@r63
+@pytest.mark.req("R63")
 def test_a_timestamp_in_the_body_that_is_off() -> None:
     profile = replace(provider("github"), signed_at_place="body:at")
     source = Source("shop", profile, (Secret("current", TEXT.encode()),), tolerance=300)
@@ -128,14 +125,14 @@ def test_a_timestamp_in_the_body_that_is_off() -> None:
     assert (found.cause, "time in the body is +1000 s" in found.sentence) == ("timestamp", True)
 
 
-@r63
+@pytest.mark.req("R63")
 def test_no_secret_matches() -> None:
     found = why(signed(COMPACT, secret="somebody else's"), COMPACT)
     assert (found.cause, found.is_ours) == ("no-secret-matches", False)
     assert "'current'" in found.sentence
 
 
-@r63
+@pytest.mark.req("R63")
 def test_a_retired_secret_and_one_of_the_future() -> None:
     new = Secret("new", b"something else")
     for secret, cause, words in (
@@ -146,13 +143,13 @@ def test_a_retired_secret_and_one_of_the_future() -> None:
         assert (found.cause, found.is_ours, words in found.sentence) == (cause, True, True)
 
 
-@r63
+@pytest.mark.req("R63")
 def test_no_secret_is_active() -> None:
     source = source_of("stripe", Secret("old", b"something else", retired_at=NOW - 60))
     assert why(signed(COMPACT), COMPACT, source).cause == "no-secret-active"
 
 
-@r63
+@pytest.mark.req("R63")
 @pytest.mark.parametrize("name", ["stripe", "github"])
 def test_another_sources_secret_and_another_sources_request(name: str) -> None:
     other = source_of(name, source="club")
@@ -161,7 +158,7 @@ def test_another_sources_secret_and_another_sources_request(name: str) -> None:
     assert (found.cause, found.is_ours, "'club'" in found.sentence) == ("other-source", True, True)
 
 
-@r63
+@pytest.mark.req("R63")
 @pytest.mark.parametrize(
     ("sent", "cause", "words"),
     [
@@ -181,7 +178,7 @@ def test_a_body_that_was_changed_on_the_way(sent: str, cause: str | None, words:
     assert words in found.sentence
 
 
-@r63
+@pytest.mark.req("R63")
 @pytest.mark.parametrize(
     ("original", "words"),
     [
@@ -200,7 +197,7 @@ def test_the_body_was_written_anew(original: str, words: str) -> None:
     assert (found.cause, words in found.sentence) == ("body-reserialised", True), found
 
 
-@r63
+@pytest.mark.req("R63")
 @pytest.mark.parametrize(
     ("original", "arrived", "cause", "words"),
     [
@@ -219,7 +216,7 @@ def test_the_body_was_encoded_anew(original: bytes, arrived: bytes, cause: str, 
     assert (found.cause, found.is_ours, words in found.sentence) == (cause, True, True), found
 
 
-@r63
+@pytest.mark.req("R63")
 @pytest.mark.parametrize(
     ("original", "arrived"),
     [
@@ -234,7 +231,7 @@ def test_the_parsed_body_was_signed(original: bytes, arrived: bytes) -> None:
     assert why(signed(original), arrived).cause == "body-parsed"
 
 
-@r63
+@pytest.mark.req("R63")
 @pytest.mark.parametrize("body", [COMPACT, None], ids=["with its body", "before its body was read"])
 @pytest.mark.parametrize(
     ("name", "header"), [("shopify", b"x-shopify-hmac-sha256"), ("github", b"x-hub-signature-256")]
@@ -247,7 +244,7 @@ def test_the_right_digest_in_the_wrong_encoding(name: str, header: bytes, body: 
     assert ("hex" if name == "shopify" else "base64") in found.sentence
 
 
-@r63
+@pytest.mark.req("R63")
 @pytest.mark.parametrize(
     ("theirs", "headers"),
     [
@@ -267,7 +264,7 @@ def test_the_wrong_url_behind_a_proxy(theirs: str, headers: dict[str, str]) -> N
     assert f"for the address {theirs}, and public_url says {URL}" in found.sentence
 
 
-@r63
+@pytest.mark.req("R63")
 def test_another_providers_scheme_with_our_secret_and_without() -> None:
     ours = why(signed(COMPACT, "github"), COMPACT)
     assert (ours.cause, ours.is_ours, "as github does" in ours.sentence) == ("other-provider", True, True)
@@ -275,7 +272,7 @@ def test_another_providers_scheme_with_our_secret_and_without() -> None:
     assert (theirs.cause, theirs.is_ours, "shopify" in theirs.sentence) == ("other-provider", False, True)
 
 
-@r63
+@pytest.mark.req("R63")
 @pytest.mark.parametrize(
     ("name", "given", "used", "words"),
     [
@@ -290,7 +287,7 @@ def test_the_secret_in_another_form(name: str, given: str, used: str, words: str
     assert (found.cause, words in found.sentence) == ("secret-form", True), found
 
 
-@r63
+@pytest.mark.req("R63")
 def test_a_public_key_that_is_another_and_a_body_that_was_changed() -> None:
     private, public = pair("ed25519")
     name = "discord-interactions"
@@ -301,7 +298,7 @@ def test_a_public_key_that_is_another_and_a_body_that_was_changed() -> None:
     assert why(head, b"{}", source).cause == "no-secret-matches"
 
 
-@r63
+@pytest.mark.req("R63")
 def test_a_refusal_costs_a_fixed_number_of_hmacs_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[int] = []
     check = Hmac.check
@@ -322,7 +319,7 @@ def test_a_refusal_costs_a_fixed_number_of_hmacs_and_bytes(monkeypatch: pytest.M
         counted.clear()
 
 
-@r63
+@pytest.mark.req("R63")
 @given(
     st.binary(max_size=300),
     st.lists(st.tuples(st.sampled_from([b"Stripe-Signature", b"Host"]), st.binary(max_size=80))),
@@ -337,7 +334,7 @@ def test_whatever_is_sent_there_is_a_diagnosis_and_never_an_acceptance(
         present(source_of(), head, now=NOW)
 
 
-@r63
+@pytest.mark.req("R63")
 async def test_the_operator_reads_the_cause_and_the_sender_the_same_as_ever(caplog: pytest.LogCaptureFixture) -> None:
     desk = Desk()
     body = sample("stripe")
@@ -353,7 +350,7 @@ async def test_the_operator_reads_the_cause_and_the_sender_the_same_as_ever(capl
     assert desk.count().rejected == 1 and desk.is_balanced()
 
 
-@r63
+@pytest.mark.req("R63")
 async def test_a_flood_is_diagnosed_once_a_second_and_its_rest_in_short(caplog: pytest.LogCaptureFixture) -> None:
     desk = Desk()
     with caplog.at_level(logging.INFO, "landfast"):
@@ -369,7 +366,7 @@ async def test_a_flood_is_diagnosed_once_a_second_and_its_rest_in_short(caplog: 
     assert sum("cause=" in record.message for record in caplog.records) == 2
 
 
-@r63
+@pytest.mark.req("R63")
 async def test_all_sources_together_are_diagnosed_a_few_times_a_second(caplog: pytest.LogCaptureFixture) -> None:
     sources = [source_of(source=f"source{number}") for number in range(20)]
     told = Reports(sources)
@@ -381,7 +378,7 @@ async def test_all_sources_together_are_diagnosed_a_few_times_a_second(caplog: p
     assert len(caplog.records) == 20
 
 
-@r63
+@pytest.mark.req("R63")
 async def test_a_diagnosis_that_fails_costs_no_more_than_itself(caplog: pytest.LogCaptureFixture) -> None:
     def broken() -> Iterable[Provider]:
         raise RuntimeError("a bug")

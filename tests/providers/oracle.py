@@ -204,7 +204,9 @@ def _readings(scheme: SignedScheme, sent: Sent) -> list[Any]:
 
 
 def _split(scheme: SignedScheme, value: bytes) -> list[bytes]:
-    return [value] if scheme.separator is None else [each.strip(b" ") for each in value.split(scheme.separator.encode())]
+    return (
+        [value] if scheme.separator is None else [each.strip(b" ") for each in value.split(scheme.separator.encode())]
+    )
 
 
 def _tokens(scheme: TokenScheme, sent: Sent) -> object:
@@ -214,7 +216,9 @@ def _tokens(scheme: TokenScheme, sent: Sent) -> object:
         found = {json.dumps(_walk(item, name)) for item in items} if isinstance(items, list) else set()
         return found if len(found) == 1 else None
     if kind == "query":
-        values = [value for field, value in _pairs(sent.query.encode("utf-8", "surrogatepass")) if field == name.encode()]
+        values = [
+            value for field, value in _pairs(sent.query.encode("utf-8", "surrogatepass")) if field == name.encode()
+        ]
         return values[0] if len(values) == 1 else None
     value = sent.only(name)
     if value is None or not scheme.is_basic:
