@@ -17,7 +17,8 @@ from landfast.ports.provider import Secret
 
 STORES = ("PostgreSQL", "SQLite")
 ROWS = {
-    verification.NAME,
+    verification.SLOWEST,
+    verification.RATIO,
     acks.YARDSTICK,
     acks.NOOP,
     acks.SEEDS,
