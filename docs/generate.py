@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from docs.provider_language import language
 from docs.provider_pages import provider_pages
 from landfast.cli import landfast as command
 from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, TRANSITIONS, Signal, State
@@ -17,7 +18,8 @@ REFERENCE = Path(__file__).resolve().parent / "reference"
 
 
 def pages() -> dict[str, str]:
-    return {"lifecycle.md": lifecycle(), "commands.md": commands()} | provider_pages()
+    own = {"lifecycle.md": lifecycle(), "commands.md": commands(), "describing-a-provider.md": language()}
+    return own | provider_pages()
 
 
 def lifecycle() -> str:

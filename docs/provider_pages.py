@@ -18,6 +18,7 @@ from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.schemes.sns import SnsScheme
 from landfast.providers.schemes.token import TokenScheme
 
+_LANGUAGE = "../describing-a-provider.md"
 _UNITS = (("day", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -31,7 +32,7 @@ def _table(profiles: Sequence[Profile]) -> str:
         "# Providers",
         "",
         f"{len(profiles)} of them, drawn from `src/landfast/providers/catalogue`. Any other sender can be described in",
-        "`landfast.toml`, or by the `generic` provider.",
+        "`landfast.toml`, or by the `generic` provider: [how](describing-a-provider.md).",
         "",
         "**Body**: whether a changed body is noticed. Where it is not, a request proves who sent it and nothing more:",
         "ask the provider before you act on such an event. **Waits** and **tries for**: only what is published.",
@@ -56,9 +57,16 @@ def _table(profiles: Sequence[Profile]) -> str:
 
 def _page(profile: Profile) -> str:
     sections = (
-        [f"# {profile.title}", "", profile.setup, "", "```toml", *_configuration(profile), "```"],
+        [
+            f"# {profile.title}",
+            "",
+            profile.setup,
+            "",
+            f"The address to give it: `https://YOUR-HOST/in/{profile.name}`.",
+        ],
+        ["```toml", *_configuration(profile), "```"],
         ["## The proof", "", *_scheme_lines(profile.scheme), *_time_lines(profile), *_body_line(profile)],
-        ["## The event", "", *_event_lines(profile)],
+        ["## The event", "", *_event_lines(profile), "", f"([How these are written]({_LANGUAGE}).)"],
         _handshake_lines(profile),
         ["## Redelivery", "", *_redelivery_lines(profile)],
         ["## Traps", "", *[f"- {trap}" for trap in profile.traps]] if profile.traps else [],
@@ -72,7 +80,7 @@ def _page(profile: Profile) -> str:
 def _configuration(profile: Profile) -> Iterator[str]:
     yield f"[sources.{profile.name}]"
     yield f'provider = "{profile.name}"'
-    yield f'secrets = ["env:{profile.name.upper().replace("-", "_")}_SECRET"]'
+    yield f'secrets = ["env:{profile.name.upper().replace("-", "_")}_WEBHOOK_SECRET"]'
     if profile.needs_url:
         yield f'public_url = "https://shop.example/in/{profile.name}"  # as you gave it to the provider: it is signed'
     for setting in profile.settings:
@@ -109,7 +117,7 @@ def _algorithm(name: str) -> str:
 def _scheme_lines(scheme: Scheme) -> list[str]:
     if isinstance(scheme, AnyOf):
         ways = ["; ".join(_scheme_facts(each)) for each in scheme.schemes]
-        return ["Any of these, the first that is there:", "", *[f"- {way}" for way in ways]]
+        return ["Any of these, the first that is well formed:", "", *[f"- {way}" for way in ways]]
     return [f"- {fact}" for fact in _scheme_facts(scheme)]
 
 
@@ -121,6 +129,7 @@ def _scheme_facts(scheme: Scheme) -> list[str]:
             return [
                 f"{_algorithm(scheme.algorithm)} over `{scheme.content}`",
                 f"in {_place(scheme.signature)}, as {scheme.encoding}{written}{parts}",
+                *[f"the {part} is in {_place(place)}" for part, place in _signed_parts(scheme)],
                 f"the secret is {_key_form(scheme)}",
             ]
         case TokenScheme():
@@ -143,6 +152,13 @@ def _scheme_facts(scheme: Scheme) -> list[str]:
         case EbayScheme():
             return ["ECDSA over the body, in a header that is JSON in base64", "the secret is eBay's public key"]
     raise TypeError(f"no words for {type(scheme).__name__}")
+
+
+def _signed_parts(scheme: SignedScheme) -> Iterator[tuple[str, str]]:
+    if scheme.timestamp:
+        yield "time", scheme.timestamp
+    if scheme.id:
+        yield "id", scheme.id
 
 
 def _token_facts(scheme: JwtScheme) -> Iterator[str]:
@@ -225,7 +241,8 @@ def _redelivery_lines(profile: Profile) -> Iterator[str]:
         yield f"- after {', '.join(_duration(delay) for delay in known.delays)}"
     if known.ends_on:
         yield f"- it gives up at once on {known.ends_on}"
-    yield f"- a wrong signature is answered {profile.refusal}"
+    why = "" if profile.refusal == 401 else ": after a 401 it would not come again, or it asks for this status"
+    yield f"- a wrong signature is answered {profile.refusal}{why}"
     if known.timeout is None and known.window is None:
         yield "- how long it waits and tries again is not published, or we could not confirm it"
 
@@ -245,7 +262,13 @@ def _duration(seconds: float | None) -> str:
 
 
 def _place(place: str) -> str:
-    words = {"header": "the header", "query": "the parameter", "form": "the form's field", "body": "the body's field"}
+    words = {
+        "header": "the header",
+        "query": "the parameter",
+        "form": "the form's field",
+        "body": "the body's field",
+        "entry": "its entry",
+    }
     kind, _, rest = place.partition("|")[0].strip().partition(":")
     return f"{words.get(kind, f'the {kind}')} `{rest}`"
 
