@@ -36,4 +36,7 @@ def _value(value: Any) -> str:
     text = value.hex() if isinstance(value, bytes) else str(value)
     # Whatever came from outside could forge a line or move a terminal's cursor: keep to printable characters.
     safe = text if text.isprintable() else "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-    return f'"{safe}"' if " " in safe or not safe else safe
+    if " " not in safe and '"' not in safe and safe:
+        return safe
+    quotable = safe.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{quotable}"'

@@ -37,6 +37,8 @@ def arguments(vector: dict[str, Any]) -> list[str]:
     name = vector["provider"]
     named = ("secret", "secret_secondary", "public_key", "certificate_pem", "webhook_id")
     secrets = [*(vector.get("secrets") or ()), *(vector[each] for each in named if each in vector)]
+    if vector["provider"] == "aws-sns":  # a certificate alone is everybody's: a source names its topics
+        secrets.append(json.loads(vector["body"])["TopicArn"])
     url = vector.get("url") or vector.get("request_path") or ""
     url += f"?{urlencode(vector['query'])}" if vector.get("query") else ""
     settings = dict(SETTINGS.get(name, {}))

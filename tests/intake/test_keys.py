@@ -20,7 +20,7 @@ from landfast.domain.answer import Answer
 from landfast.domain.errors import OverloadedError, UnverifiedError
 from landfast.domain.ids import BootId
 from landfast.intake.fetch import LARGEST, certified, fetch_https
-from landfast.intake.keys import ABSENCE, IN_A_MINUTE, LIFETIME, Keys
+from landfast.intake.keys import ABSENCE, IN_A_MINUTE, LIFETIME, MOST, Keys
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
@@ -99,8 +99,8 @@ def shelf() -> Iterator[Shelf]:
 
 async def had(keys: Keys, url: str, *, is_outdated: bool = False, post: bytes | None = None) -> Exception | None:
     told: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
-    keys.need(KeyNeeded(url, is_outdated=is_outdated, post=post), told.set_result)
-    return await told
+    refusal = keys.need(KeyNeeded(url, is_outdated=is_outdated, post=post), told.set_result)
+    return await told if refusal is None else refusal
 
 
 async def test_a_document_is_fetched_once_and_used_until_its_time_is_over(shelf: Shelf) -> None:
@@ -165,6 +165,38 @@ async def test_strangers_cannot_make_us_fetch_without_end(shelf: Shelf) -> None:
     assert len(shelf.asked) == IN_A_MINUTE
 
 
+async def test_strangers_who_ask_for_what_is_not_there_cost_nobody_the_key_that_is(shelf: Shelf) -> None:
+    clock = ManualClock()
+    keys = Keys(clock, shelf.fetch)
+    shelf.documents["/keys"] = (200, b"the keys")
+    url = f"{shelf.url}/keys"
+    assert await had(keys, url) is None
+    for number in range(MOST + IN_A_MINUTE):
+        if number % (IN_A_MINUTE - 5) == 0:
+            clock.advance(61)
+        assert isinstance(await had(keys, f"{shelf.url}/{number}"), OverloadedError)
+    assert keys[url] == b"the keys"
+    clock.advance(LIFETIME)
+    for number in range(IN_A_MINUTE + 1):
+        assert isinstance(await had(keys, f"{shelf.url}/late/{number}"), OverloadedError)
+    assert await had(keys, url) is None and keys[url] == b"the keys"
+
+
+async def test_a_set_of_keys_that_cannot_be_renewed_counts_to_the_end_of_its_time(shelf: Shelf) -> None:
+    clock = ManualClock()
+    keys = Keys(clock, shelf.fetch)
+    shelf.documents["/keys"] = (200, b"the keys")
+    url = f"{shelf.url}/keys"
+    assert await had(keys, url) is None
+    shelf.documents["/keys"] = (500, b"")
+    clock.advance(61)
+    assert isinstance(await had(keys, url, is_outdated=True), OverloadedError)
+    assert isinstance(await had(keys, url, is_outdated=True), UnverifiedError)  # and is not asked for again at once
+    assert keys[url] == b"the keys" and len(shelf.asked) == 2
+    clock.advance(LIFETIME - 60)
+    assert url not in keys
+
+
 async def test_a_key_id_that_a_fresh_set_does_not_have_is_a_forgers(shelf: Shelf) -> None:
     clock = ManualClock()
     keys = Keys(clock, shelf.fetch)
@@ -208,7 +240,7 @@ def a_desk(shelf: Shelf) -> tuple[Intake, MemoryRecorder, Profile, ManualClock]:
 
 async def delivered(intake: Intake, profile: Profile, clock: ManualClock, body: bytes = b'{"type":"made"}') -> Answer:
     now = clock.now().timestamp()
-    draft = signed_request(profile, body, PEM, now=now, url="https://hooks.example.com/in/made-up")
+    draft = signed_request(profile, body, f"sender\n{PEM}", now=now, url="https://hooks.example.com/in/made-up")
     return await intake.respond(intake.admit(draft.head()), body)
 
 

@@ -187,6 +187,15 @@ async def test_a_stored_event_is_logged_with_source_type_key_and_id_once(
     assert line == f"stored source=stripe type=payment_intent.succeeded key=evt_1 id={identity}"
 
 
+async def test_what_a_sender_says_cannot_forge_a_field_of_a_line(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "landfast")
+    kind = 'x" source="other\n2026 INFO stored'
+    await desk.deliver(json.dumps({"id": "evt_1", "type": kind}).encode())
+    await asyncio.sleep(0)
+    (line,) = [r.getMessage() for r in caplog.records if r.getMessage().startswith("stored")]
+    assert "\n" not in line and '\\" source=\\"other' in line
+
+
 async def test_a_refusal_is_logged_with_its_reason_and_without_the_secret(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -188,3 +188,14 @@ async def test_a_late_function_leaves_no_cancellation_behind(threads: Threads) -
     task = asyncio.current_task()
     assert task is not None
     assert task.cancelling() == 0
+
+
+async def test_deadlines_of_different_lengths_leave_one_timer_behind() -> None:
+    watch, loop = Watch(never), asyncio.get_running_loop()
+    long = watch.begin(60.0)
+    for _ in range(50):
+        watch.end(watch.begin(1.0))
+        watch._ring()  # as if that second were over, while the long one runs on
+    timers = [each for each in loop._scheduled if not each.cancelled()]  # type: ignore[attr-defined]
+    watch.end(long)
+    assert len(timers) <= 1

@@ -36,6 +36,9 @@ from landfast.providers.schemes.sns import SnsScheme
 from landfast.providers.schemes.token import TokenScheme
 
 NOW = 1_767_323_045.0
+MOST = 16
+"""Signatures in one request. A sender that rolls its secret sends two; ten thousand are somebody's attack."""
+
 LIFETIME = 60.0
 """Seconds that the tokens count that we sign; a clock may be a second off."""
 
@@ -90,10 +93,7 @@ def _essence(scheme: Scheme, sent: Sent, genuine: Sent) -> object:
     """Everything of a request that its signature covers, and the signature; None where that is not there once."""
     match scheme:
         case SignedScheme():
-            signatures = [signature_in(scheme, genuine, at) for at in range(len(_readings(scheme, genuine)))]
-            is_there = [text in entries_of(scheme, sent, at) for at, text in enumerate(signatures)]
-            required = [_lowered(sent.only(name)) for name in scheme.require]
-            return all(is_there), required, [parts(scheme, sent, each) for each in _readings(scheme, sent)]
+            return [_lowered(sent.only(name)) for name in scheme.require], _signed_parts(scheme, sent, genuine)
         case TokenScheme():
             return _tokens(scheme, sent)
         case JwtScheme():
@@ -103,16 +103,27 @@ def _essence(scheme: Scheme, sent: Sent, genuine: Sent) -> object:
             return _detached(scheme, sent)
         case EbayScheme():
             fields = _json(_unbase64(sent.only("X-EBAY-SIGNATURE")))
-            kept = [str(fields.get(name)) for name in ("alg", "digest", "signature")] if fields else None
-            return kept and [kept[0].lower(), *kept[1:]], sent.body
+            said = (
+                [str(fields.get(name)) for name in ("alg", "digest", "signature")] if isinstance(fields, dict) else []
+            )
+            return said and [said[0].lower(), *said[1:]], sent.body
         case PayPalScheme():
             names = ("PAYPAL-TRANSMISSION-ID", "PAYPAL-TRANSMISSION-TIME", "PAYPAL-TRANSMISSION-SIG")
             return [sent.only(name) for name in names], _lowered(sent.only("PAYPAL-AUTH-ALGO")), sent.body
         case SnsScheme():
             message = _json(sent.body)
-            names = (*SNS_FIELDS, "Signature", "SignatureVersion")
-            return [message.get(name) for name in names] if isinstance(message, dict) else None
+            kept = (*SNS_FIELDS, "Signature", "SignatureVersion")
+            return [message.get(name) for name in kept] if isinstance(message, dict) else None
     raise TypeError(f"no oracle for {type(scheme).__name__}")
+
+
+def _signed_parts(scheme: SignedScheme, sent: Sent, genuine: Sent) -> object:
+    """What is signed, and whether the genuine signature is with it; of items, each with the one that is its own."""
+    if scheme.items is None:
+        entries = entries_of(scheme, sent)
+        return signature_in(scheme, genuine) in entries and len(entries) <= MOST, parts(scheme, sent)
+    items = enumerate(_readings(scheme, sent))
+    return {repr((entries_of(scheme, sent, at), parts(scheme, sent, item))) for at, item in items}
 
 
 def parts(scheme: SignedScheme, sent: Sent, item: Any = None) -> list[object]:
@@ -287,7 +298,7 @@ def _walk(data: Any, path: str) -> Any:
 
 def _json(text: bytes | None) -> Any:
     try:
-        return None if text is None else json.loads(text.decode())
+        return None if text is None else json.loads(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
 

@@ -73,7 +73,7 @@ async def test_a_made_up_provider_works_end_to_end_from_the_file_alone(tmp_path:
         ({}, "providers.acme: signature is missing"),
         ({"signatur": "header:X"}, "providers.acme: there is no field 'signatur': did you mean signature?"),
         ({"signature": 3}, "providers.acme: signature must be text, not 3"),
-        ({"signature": "cookie:x"}, "providers.acme: 'cookie:x' is no place in a request"),
+        ({"signature": "cookie:x"}, "providers.acme: signature: 'cookie:x' is no place in a request"),
         ({"signature": "header:X", "encoding": "base32"}, "providers.acme: encoding 'base32' is not known"),
         ({"signature": "header:X", "content": "fixed"}, "providers.acme: content 'fixed' must hold {body}"),
         ({"signature": "header:X", "tolerance": "long"}, "providers.acme: tolerance must be a number of seconds"),

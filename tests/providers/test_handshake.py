@@ -120,10 +120,11 @@ def test_a_subscription_of_sns_asks_somebody_to_open_an_address_of_amazons_only(
     for elsewhere in (
         "https://evil.example/?sns.eu-west-1.amazonaws.com",
         "http://sns.eu-west-1.amazonaws.com/?a=b",
-        f"{url}\n",
     ):
         other = posted("aws-sns", {**message, "SubscribeURL": elsewhere})
         assert other is not None and other.visit is None
+    with pytest.raises(UnverifiedError, match="more than one line"):
+        posted("aws-sns", {**message, "SubscribeURL": f"{url}\n"})
 
 
 def test_a_proof_may_be_keyed_or_a_digest_of_settings_and_url() -> None:

@@ -52,6 +52,8 @@ def is_refused(scheme: Scheme, draft: Draft, keys: Sequence[bytes]) -> bool:
         ("https://evil.example/sns.eu-west-1.amazonaws.com/a.pem", False),
         ("https://sns.eu-west-1.amazonaws.com@evil.example/a.pem", False),
         ("https://sns.eu-west-1.amazonaws.com:8443/a.pem", False),
+        ("https://sns.us-gov-west-1.amazonaws.com/a.pem", True),
+        ("https://sns.s3-eu-west-1.amazonaws.com/a.pem", False),
         ("https://sns.eu-west-1.amazonaws.com/../a.pem", False),
         ("https://sns.eu-west-1.amazonaws.com/a.pem\n", False),
         ("https://sns.eu-west-1.amazonaws.com/a.pem?x=.pem", False),
@@ -77,6 +79,8 @@ def test_a_message_of_another_topic_is_refused_before_any_key_is_fetched() -> No
     with pytest.raises(UnverifiedError, match="topic"):
         verified(SnsScheme(), draft, TOPIC.encode())
     assert verified(SnsScheme(), draft, public_key(pair("rsa")[1]), b"arn:other").key == b"arn:other"
+    with pytest.raises(UnverifiedError, match="topic"):  # its key signs for everybody
+        verified(SnsScheme(), draft, public_key(pair("rsa")[1]))
 
 
 def test_a_certificate_of_paypals_must_be_for_its_name() -> None:

@@ -50,6 +50,8 @@ def profile_of(vector: dict[str, Any]) -> Profile:
 def secrets_of(vector: dict[str, Any], profile: Profile) -> tuple[Secret, ...]:
     named = ("secret", "secret_secondary", "public_key", "certificate_pem", "webhook_id")
     texts = [*(vector.get("secrets") or ()), *(vector[name] for name in named if vector.get(name))]
+    if vector["provider"] == "aws-sns":  # a certificate alone is everybody's: a source names its topics
+        texts.append(json.loads(body_of(vector))["TopicArn"])
     return tuple(Secret(f"secret {number}", profile.decode_secret(text)) for number, text in enumerate(texts))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any
 
 from landfast.intake.source import Source
@@ -15,10 +15,11 @@ from landfast.providers import Profile, provider
 from landfast.providers.catalogue import PROFILES
 from landfast.providers.request import Draft
 from landfast.providers.schemes.anyof import AnyOf
+from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.signing import sample, signed_request
 from tests.providers.keypairs import KINDS, our_secrets, pair, sender_secret
-from tests.providers.oracle import NOW, Sent, part_of, places, signing_scheme
+from tests.providers.oracle import NOW, Sent, is_genuine, part_of, places, signing_scheme, timestamp_of
 
 PUBLIC_URL = "https://hooks.example.com/in/source"
 QUERY = "shop=7"
@@ -27,6 +28,7 @@ QUERY = "shop=7"
 
 @dataclass(frozen=True)
 class Victim:
+    name: str
     profile: Profile
     source: Source
     genuine: Sent
@@ -34,12 +36,25 @@ class Victim:
     """What its sender signs with; for a private key the public one, which everybody may know."""
 
     @property
-    def name(self) -> str:
-        return self.profile.name
-
-    @property
     def schemes(self) -> tuple[Any, ...]:
         return self.profile.scheme.schemes if isinstance(self.profile.scheme, AnyOf) else (self.profile.scheme,)
+
+    @cached_property
+    def covered(self) -> frozenset[str]:
+        """What of `body`, `query` and `time` cannot be changed without notice."""
+        probes = {
+            "body": self.genuine._replace(body=b"{}"),
+            "query": self.genuine._replace(query="other=1"),
+            "time": self.genuine._replace(now=NOW + 10**8),
+        }
+        return frozenset(name for name, sent in probes.items() if not is_genuine(self.profile, self.genuine, sent))
+
+    @cached_property
+    def covered_headers(self) -> list[int]:
+        """The numbers of those headers that cannot be changed without notice."""
+        names = [name.decode() for name, _ in self.genuine.headers]
+        changed = [with_header(self.genuine, name, b"other") for name in names]
+        return [at for at, sent in enumerate(changed) if not is_genuine(self.profile, self.genuine, sent)]
 
     @property
     def signed(self) -> SignedScheme | None:
@@ -58,13 +73,34 @@ class Victim:
         return named or getattr(scheme, "header", None)
 
 
+PUBLIC = {"standard-webhooks+public": "ed25519", "fusionauth+public": "rsa"}
+"""Providers whose senders may sign either way, where the source has the public key: what if that became a secret?"""
+
+NAMES = (*PROFILES, *PUBLIC)
+
+
 @cache
 def victim(name: str) -> Victim:
-    settings: dict[str, Any] = {setting.removesuffix("?"): "a value" for setting in PROFILES[name].settings}
-    profile = provider(name, **settings)
-    secrets = our_secrets(profile)
-    draft = signed_request(profile, _body(profile), sender_secret(name), now=NOW, url=f"{PUBLIC_URL}?{QUERY}")
-    return Victim(profile, Source("source", profile, secrets, public_url=PUBLIC_URL), sent_of(draft), secrets[0].key)
+    profile = _profile(name)
+    secrets = (
+        (Secret("public", profile.decode_secret(pair(PUBLIC[name])[1])),) if name in PUBLIC else our_secrets(profile)
+    )
+    signing = pair(PUBLIC[name])[0] if name in PUBLIC else sender_secret(name)
+    draft = signed_request(profile, _body(profile), signing, now=NOW, url=f"{PUBLIC_URL}?{QUERY}")
+    source = Source("source", profile, secrets, public_url=PUBLIC_URL)
+    return Victim(name, profile, source, sent_of(draft), secrets[0].key)
+
+
+def _profile(name: str) -> Profile:
+    base = name.partition("+")[0]
+    settings: dict[str, Any] = {setting.removesuffix("?"): "a value" for setting in PROFILES[base].settings}
+    profile = provider(base, **settings)
+    scheme = profile.scheme
+    if name in PUBLIC and isinstance(scheme, AnyOf):
+        return replace(profile, scheme=AnyOf(*reversed(scheme.schemes), by_key=scheme.by_key))
+    if name in PUBLIC and isinstance(scheme, JwtScheme):
+        return replace(profile, scheme=replace(scheme, algorithms=("RS256", *scheme.algorithms)))
+    return profile
 
 
 def _body(profile: Profile) -> bytes:
@@ -78,12 +114,13 @@ def sent_of(draft: Draft) -> Sent:
     return Sent(tuple(head.headers.pairs), draft.body, head.query, head.method)
 
 
-def public_forms(name: str) -> list[bytes]:
+def public_forms(victim: Victim) -> list[bytes]:
     """The forms in which a public key could be mistaken for a secret."""
-    if name not in KINDS:
+    if not isinstance(victim.key, PublicKey):
         return []
-    pem = pair(KINDS[name])[1].encode()
-    return [pem, pem.strip(), base64.b64decode(b"".join(pem.splitlines()[1:-1]))]
+    kind = PUBLIC.get(victim.name) or KINDS[victim.name]
+    pem = pair(kind)[1].encode()
+    return [bytes(victim.key), pem, pem.strip()]
 
 
 def content_of(scheme: SignedScheme, sent: Sent, key: bytes, **given: bytes) -> bytes:
@@ -131,26 +168,27 @@ def spelt(digest: bytes, encoding: str) -> bytes:
     return base64.b64encode(digest)
 
 
-def resigned(victim: Victim, sent: Sent, **given: bytes) -> Sent | None:
+def resigned(victim: Victim, sent: Sent, *, timestamp: bytes | None = None) -> Sent | None:
     """The same request signed anew with the right key, by us; None for what only a private key can sign, and for a
     signature that stands in the body."""
     scheme = victim.signed
     if scheme is None or isinstance(victim.key, PublicKey) or places(scheme)[0][0] != "header":
         return None
-    if not {name for name in ("sorted_query", "url_and_form", "php_form") if name in scheme.content} == set():
+    if any(name in scheme.content for name in ("sorted_query", "url_and_form", "php_form")):
         return None
+    given = {} if timestamp is None else {"timestamp": timestamp}
     digest = mac(victim.key, content_of(scheme, sent, victim.key, **given), scheme.algorithm)
-    return with_signature(victim, sent, spelt(digest, scheme.encoding), **given)
+    return with_signature(victim, sent, spelt(digest, scheme.encoding), timestamp=timestamp)
 
 
-def with_signature(victim: Victim, sent: Sent, text: bytes, *, timestamp: bytes | None = None, **_: bytes) -> Sent:
+def with_signature(victim: Victim, sent: Sent, text: bytes, *, timestamp: bytes | None = None) -> Sent:
     """The same request with this signature, and this time, written as its sender writes them."""
     scheme = victim.signed
     assert scheme is not None
     value = scheme.prefix.replace("*", "key").encode() + text
     kind, _, name = (scheme.timestamp or "").partition(":")
     if kind == "entry":
-        at = timestamp if timestamp is not None else part_of(scheme, "timestamp", sent)
+        at = timestamp_of(scheme, sent) if timestamp is None else timestamp
         value = b"%b%b%b%b" % (name.encode(), at or b"", (scheme.separator or "").encode(), value)
     elif kind == "header" and timestamp is not None:
         sent = with_header(sent, name, timestamp)
@@ -162,7 +200,3 @@ def with_header(sent: Sent, name: str, *values: bytes) -> Sent:
     key = name.lower().encode()
     before = [pair for pair in sent.headers if pair[0].lower() != key]
     return sent._replace(headers=(*before, *((key, value) for value in values)))
-
-
-def empty_secret(name: str = "empty", key: bytes = b"") -> Secret:
-    return Secret(name, key)

@@ -13,8 +13,15 @@ from landfast.domain.errors import LandfastError
 from landfast.intake.source import Source
 from landfast.ports.provider import PublicKey, Secret
 from landfast.providers import Profile
+from landfast.providers.dedup import places_read
+from landfast.providers.locations import split_place
+from landfast.providers.schemes import Scheme
+from landfast.providers.schemes.anyof import AnyOf
+from landfast.providers.schemes.jwt import JwtScheme
+from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.secrets import SHORTEST
-from landfast.recovery.doctor import Check, Level, failed
+from landfast.providers.template import Template
+from landfast.recovery.doctor import Check, Level
 
 SOON = 72 * 3600.0
 """Seconds: whoever is told on Friday that a secret ends can still act on Monday."""
@@ -31,7 +38,8 @@ def examine_sources(declared: Iterable[SourceSettings], folder: Path, *, now: fl
         try:
             source = source_of(settings, folder)
         except LandfastError as error:
-            checks.append(failed(f"source {settings.name}", error))
+            sentence = str(error).removeprefix(f"source {settings.name}: ")
+            checks.append(Check(f"source {settings.name}", Level.FAIL, sentence))
             continue
         loaded.append(source)
         checks += _examined(source, settings, now)
@@ -45,7 +53,12 @@ def _examined(source: Source, settings: SourceSettings, now: float) -> Iterator[
         yield Check(name, Level.OK, f"{profile.name}, {count}")
     else:
         yield Check(name, Level.FAIL, "no secret is active now", "give one whose from has come and whose until has not")
-    warnings = (*_of_secrets(source, active, now), *_of_the_scheme(profile), *_of_time(settings, profile))
+    warnings = (
+        *_of_secrets(source, active, now),
+        *_of_the_scheme(profile),
+        *_of_the_key(settings, profile),
+        *_of_time(settings, profile),
+    )
     for found, fix in warnings:
         yield Check(name, Level.WARN, found, fix)
 
@@ -68,6 +81,40 @@ def _of_the_scheme(profile: Profile) -> Iterator[tuple[str, str]]:
     if drops_refused(profile):
         found = f"{profile.name} drops for good what is answered with {profile.refusal} ({profile.redelivery.ends_on})"
         yield found, "give a new secret here before the sender signs with it; see landfast sources rotate"
+
+
+def _of_the_key(settings: SourceSettings, profile: Profile) -> Iterator[tuple[str, str]]:
+    """Of what the user chose. Those of the catalogue were looked at when they were written, and where nothing of the
+    body is signed either, a header is no worse."""
+    is_own = settings.described is not None or settings.dedup is not None
+    if not is_own or not profile.covers_body:
+        return
+    signed = _signed_headers(profile.scheme)
+    for place in places_read(profile.key) or ():
+        for kind, header in (split_place(each) for each in place.split("|")):
+            if kind == "header" and signed is not None and header.lower() not in signed:
+                found = f"the key stands in the header {header}, which is not signed"
+                yield (
+                    f"{found}: a captured request can be sent again under another id, and counts as a new event",
+                    f"take the key from what is signed, such as body:id; or sign it: content = ...{{header:{header}}}...",
+                )
+
+
+def _signed_headers(scheme: Scheme) -> frozenset[str] | None:
+    """Their names in small letters; None for a scheme of which it is not known."""
+    match scheme:
+        case SignedScheme(content=content, id=id_):
+            names = [*Template(content).names, *([id_] if id_ else [])]
+            return frozenset(
+                name.removeprefix("header:").removesuffix("?").lower() for name in names if name.startswith("header:")
+            )
+        case JwtScheme():
+            return frozenset()
+        case AnyOf(schemes=schemes):
+            each = [_signed_headers(one) for one in schemes]
+            known = [one for one in each if one is not None]
+            return frozenset.intersection(*known) if len(known) == len(each) else None
+    return None
 
 
 def drops_refused(profile: Profile) -> bool:

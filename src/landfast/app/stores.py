@@ -24,6 +24,15 @@ LEDGER_SPARE = 2
 """Connections to a PostgreSQL ledger besides one for each hand: tombstones and effects must not wait for handlers."""
 
 
+class NoDatabaseError(UserError):
+    """Nobody has made it yet, or the settings that say where it is were not read."""
+
+    fix = "run landfast migrate, or correct store and ledger"
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}; {self.fix}"
+
+
 class InboxStore(Recorder, Workbench, Archive, Store, Protocol):
     """All views of one inbox, from one driver."""
 
@@ -145,7 +154,7 @@ def _prepare(name: str, address: Address, *, migrate: bool) -> None:
         )
     # A reader that made an empty database where none is would answer "nothing here" to a mistyped path.
     if not migrate:
-        raise UserError(f"there is no database {address} yet; run landfast migrate, or correct store and ledger")
+        raise NoDatabaseError(f"there is no database {address} yet")
     # For its owner alone: it will hold what senders sent. Who may not create it is told so when it is opened.
     with suppress(OSError):
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -10,14 +10,16 @@ import click
 
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
-from landfast.cli.events import list_events
+from landfast.cli.events import CUT, cells, find_events
 from landfast.cli.options import LIMIT, app_option, find_inbox, json_option, run
-from landfast.cli.output import body_fields, body_text, json_or_text, safe, say, say_json, say_pairs
+from landfast.cli.output import body_fields, body_text, json_or_text, safe, say, say_json, say_pairs, say_table
 from landfast.domain.errors import UserError
 from landfast.domain.filter import parse
 from landfast.domain.lifecycle import State
 from landfast.recovery.dead_letters import DeadLetter, dead_letter
 from landfast.recovery.find import find_event
+
+HEADINGS = ("id", "source", "type", "key", "run", "received", "handler", "error", "message")
 
 
 @click.group()
@@ -38,7 +40,10 @@ def list_(*, terms: tuple[str, ...], limit: int, after: str | None, app: str | N
         raise UserError(
             f"dead list: state:{wanted.state} are no dead letters; leave state out, or use landfast events list"
         )
-    list_events(find_inbox(app), replace(wanted, state=State.DEAD), limit=limit, after=after, as_json=as_json)
+    dead_ones = replace(wanted, state=State.DEAD)
+    if found := find_events(find_inbox(app), dead_ones, limit=limit, after=after, as_json=as_json):
+        rows = [[row[heading] for heading in HEADINGS] for row in map(cells, found)]
+        say_table(HEADINGS, rows, cut=CUT, whole=("id",), spare=("run", "key", "received", "source"))
 
 
 @dead.command()

@@ -35,7 +35,8 @@ def list_(*, state: str | None, limit: int, app: str | None, as_json: bool) -> N
         say_json(rows)
         return
     headings = ("state", "name", "event", "attempts", "error", "key")
-    say_table(headings, [[row[heading] for heading in headings] for row in rows])
+    table = [[row[heading] for heading in headings] for row in rows]
+    say_table(headings, table, whole=("state", "key"), spare=("attempts", "event"))  # the key is what retry takes
 
 
 @effects.command()

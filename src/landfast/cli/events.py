@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -22,8 +23,12 @@ from landfast.recovery.find import find_event
 EFFECTS_SHOWN = 100
 JSON = ("arguments", "context")
 """Columns of an effect that hold JSON."""
-CUT = {"id": 13, "type": 32, "received": 19}
+CUT = {"id": 13, "type": 32}
 """Characters in a terminal. The beginning of an id is enough for every command."""
+HEADINGS = ("id", "source", "type", "key", "state", "run", "received", "again", "error")
+WHOLE = ("id", "source", "state", "received")
+SPARE = ("again", "run", "key")
+"""Left out of a narrow terminal, in this order."""
 
 
 @click.group()
@@ -63,36 +68,35 @@ def show(*, event: str, app: str | None, as_json: bool) -> int:
 
 
 def list_events(inbox: Inbox, wanted: Filter, *, limit: int, after: str | None, as_json: bool) -> None:
+    if found := find_events(inbox, wanted, limit=limit, after=after, as_json=as_json):
+        rows = [[row[heading] for heading in HEADINGS] for row in map(cells, found)]
+        say_table(HEADINGS, rows, cut=CUT, whole=WHOLE, spare=SPARE)
+
+
+def find_events(
+    inbox: Inbox, wanted: Filter, *, limit: int, after: str | None, as_json: bool
+) -> Sequence[EventSummary]:
+    """The events to be put into a table; none when they were printed as JSON, or nothing matches."""
     note_unknown_source(inbox, wanted)
     found = run(_list(inbox, wanted, limit, after))
     following = cursor_text(found[-1]) if len(found) == limit else None
     if as_json:
         say_json({"events": [summary_fields(event) for event in found], "next": following})
-        return
+        return ()
     if not found:
         say("no event matches")
-        return
-    headings = ("id", "source", "type", "key", "state", "run", "received", "again", "error")
-    say_table(
-        headings,
-        [
-            (
-                e.event_id.hex(),
-                e.source,
-                e.type,
-                e.key,
-                e.state,
-                e.run,
-                e.received_at,
-                e.redelivered,
-                e.error or e.reason,
-            )
-            for e in found
-        ],
-        cut=CUT,
-    )
     if following:
         click.echo(f"more: --after {following}", err=True)
+    return found
+
+
+def cells(event: EventSummary) -> dict[str, Any]:
+    """What a table may show of an event, by heading."""
+    return summary_fields(event) | {
+        "received": event.received_at,
+        "again": event.redelivered,
+        "error": event.error or event.reason,
+    }
 
 
 def summary_fields(event: EventSummary) -> dict[str, Any]:

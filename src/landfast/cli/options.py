@@ -13,6 +13,7 @@ import click
 
 from landfast import config
 from landfast.app import Inbox, load
+from landfast.app.stores import NoDatabaseError
 from landfast.domain.errors import UserError
 from landfast.domain.filter import Filter, parse
 
@@ -59,7 +60,14 @@ def note_unknown_source(inbox: Inbox, wanted: Filter) -> None:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(work)
+    try:
+        return asyncio.run(work)
+    except NoDatabaseError as error:
+        # The code may say where it is: to migrate without having read that would make a stray one.
+        app = click.get_current_context().params.get("app")
+        if hint := without_app(app):
+            raise UserError(f"{error.args[0]}{hint}; if there is no app, {error.fix}") from None
+        raise
 
 
 def moment(text: str, *, now: datetime) -> datetime:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
 import click
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 LINES = frozenset("\n\t")
+GAP = "  "
+NARROWEST = 12
+"""Characters of a column that is shortened: enough to tell two types, keys or errors apart."""
 
 
 def safe(text: str, *, lines: bool = False) -> str:
@@ -34,37 +37,62 @@ def say_json(value: Any) -> None:
 
 
 def say_table(
-    headings: Sequence[str], rows: Sequence[Sequence[Any]], *, cut: Mapping[str, int] = MappingProxyType({})
+    headings: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    cut: Mapping[str, int] = MappingProxyType({}),
+    whole: Collection[str] = (),
+    spare: Sequence[str] = (),
 ) -> None:
-    """A table in a terminal, where the columns in `cut` show so many characters and never wrap; elsewhere tab-separated
-    lines under a line of headings, whole, for cut and awk."""
+    """A table, one line for each row. In a terminal the columns in `cut` show so many characters at most; where it is
+    narrow, those in `spare` are left out, the first one first, and then all are shortened that are not in `whole`.
+    Elsewhere tab-separated lines under a line of headings, all of it, for cut and awk."""
     cells = [[safe(shown(cell)) for cell in row] for row in rows]
     console = Console()
     if not console.is_terminal:
-        say("\t".join(headings))
-        for row in cells:
+        for row in (headings, *cells):
             say("\t".join(row))
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in headings:
-        width = (
-            max(len(heading), min(cut[heading], _widest(cells, headings.index(heading)))) if heading in cut else None
-        )
-        table.add_column(heading, no_wrap=heading in cut, min_width=width)
-    for row in cells:
-        table.add_row(*(_cell(cell, cut.get(heading)) for cell, heading in zip(row, headings, strict=True)))
-    console.print(table)
+    columns = {heading: [row[number] for row in cells] for number, heading in enumerate(headings)}
+    widths = _fitted(_widths(columns, cut), console.width, whole, spare)
+    console.print(Text(_line(widths, {heading: heading for heading in widths}), style="bold"), no_wrap=True)
+    for number in range(len(cells)):
+        line = _line(widths, {heading: columns[heading][number] for heading in widths})
+        console.print(Text(line), no_wrap=True, overflow="ellipsis")
 
 
-def _widest(cells: Sequence[Sequence[str]], column: int) -> int:
-    return max((len(row[column]) for row in cells), default=0)
+def _widths(columns: Mapping[str, Sequence[str]], cut: Mapping[str, int]) -> dict[str, int]:
+    """What each column would like to have; nothing for one that is empty."""
+    widest = {heading: max((cell_len(cell) for cell in cells), default=0) for heading, cells in columns.items()}
+    return {
+        heading: max(cell_len(heading), min(width, cut.get(heading, width)))
+        for heading, width in widest.items()
+        if width
+    }
 
 
-def _cell(cell: str, width: int | None) -> Text:
-    """Text, because a body may hold rich's own markup."""
-    if width is None:
-        return Text(cell, overflow="fold")
-    return Text(cell if len(cell) <= width else f"{cell[: width - 1]}…", overflow="crop")
+def _fitted(widths: dict[str, int], room: int, whole: Collection[str], spare: Sequence[str]) -> dict[str, int]:
+    """The columns that a terminal of this width has room for, each wide enough to be read."""
+    least = {name: width if name in whole else min(width, NARROWEST) for name, width in widths.items()}
+    for name in spare:
+        if _total(least) > room:
+            least.pop(name, None)
+    fitted = {name: width for name, width in widths.items() if name in least}
+    while _total(fitted) > room and (wide := [name for name in fitted if fitted[name] > least[name]]):
+        fitted[max(wide, key=fitted.__getitem__)] -= 1
+    return fitted
+
+
+def _total(widths: Mapping[str, int]) -> int:
+    return sum(widths.values()) + len(GAP) * (len(widths) - 1)
+
+
+def _line(widths: Mapping[str, int], cells: Mapping[str, str]) -> str:
+    return GAP.join(_sized(cells[heading], width) for heading, width in widths.items()).rstrip()
+
+
+def _sized(text: str, width: int) -> str:
+    return set_cell_size(text, width) if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"
 
 
 def say_pairs(pairs: Mapping[str, Any]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, TextIO
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -16,8 +18,10 @@ from landfast.cli import NEGATIVE
 from landfast.cli.options import app_option, find_inbox, json_option, without_app
 from landfast.cli.output import safe, say, say_json
 from landfast.config import SourceSettings, nearest
-from landfast.domain.errors import UserError
+from landfast.domain.errors import UnverifiedError, UserError
 from landfast.ports.provider import Secret
+from landfast.providers import Profile
+from landfast.providers.locations import KINDS
 from landfast.providers.request import Draft
 from landfast.providers.signing import sample, signed_request
 
@@ -26,7 +30,7 @@ EXAMPLES = """
 Examples:
   landfast send stripe payment_intent.succeeded --set data.object.amount=8999
   landfast send github push --times 3                     one event, delivered three times
-  landfast send discord PING --private-key mine.pem       where only the sender holds the key
+  landfast send sendgrid delivered --private-key mine.pem where only the sender holds the key
 """
 
 SECONDS = 30.0
@@ -68,20 +72,22 @@ def send(
     settings = _known(inbox, source, app)
     event = event or f"evt_{secrets.token_hex(8)}"
     profile, now = profile_of(settings), inbox.clock.now().timestamp()
-    body = _changed(sample(profile, event_type, id=event, now=now), changes)
     key = private_key.read().strip() if private_key else _secret(settings, inbox, now)
     target = _target(url or f"http://{inbox.settings.host}:{inbox.settings.port}", source)
-    answers = []
-    for _ in range(times):
-        now = inbox.clock.now().timestamp()
-        public = settings.public_url or target
-        draft = signed_request(profile, body, key, now=now, id=event, type=event_type, url=public)
-        answers.append(_post(target, draft))
+
+    def signed(body: bytes) -> Draft:
+        at, public = inbox.clock.now().timestamp(), settings.public_url or target
+        return signed_request(profile, body, key, now=at, id=event, type=event_type, url=public)
+
+    plain = sample(profile, event_type, id=event, now=now)
+    _check_expressible(profile, _tried(profile, signed, plain), event, event_type)
+    body = _changed(plain, changes)
+    answers = [_post(target, signed(body)) for _ in range(times)]
     if as_json:
         say_json([{"status": status, "answer": answer} for status, answer in answers])
     else:
         for status, answer in answers:
-            say(f"{status} {safe(answer)}")
+            say(f"{status} {safe(answer) or '(empty answer)'}")
     return 0 if all(200 <= status < 300 for status, _ in answers) else NEGATIVE
 
 
@@ -99,6 +105,31 @@ def _secret(settings: SourceSettings, inbox: Inbox, now: float) -> Secret:
     if not active:
         raise UserError(f"send: no secret of {settings.name} is active now; see landfast sources list")
     return active[0]
+
+
+def _tried(profile: Profile, signed: Callable[[bytes], Draft], body: bytes) -> Draft:
+    try:
+        return signed(body)
+    except (UnverifiedError, ValueError, LookupError) as error:
+        why = error.reason if isinstance(error, UnverifiedError) else f"{error}"
+        raise UserError(f"send: a sample of {profile.name} cannot be signed: {why}") from None
+
+
+def _check_expressible(profile: Profile, draft: Draft, event: str, event_type: str) -> None:
+    """A sample that would be taken for another type, or another event, is not sent: the wrong handler would run."""
+    found = profile.identify(draft.head(), draft.body, received_at=datetime.now(UTC))
+    types = [each.type for each in found]
+    if event_type not in types:
+        others = ", ".join(dict.fromkeys(each for each in [*(one.type for one in profile.samples), *types] if each))
+        fix = f"use {others}" if others else "send cannot fill that in"
+        raise UserError(
+            f"send: a sample of {profile.name} cannot be of type {event_type!r}, which stands in {profile.type}; {fix}"
+        )
+    is_place = ":" in profile.key and profile.key.partition(":")[0] in KINDS
+    if is_place and not profile.samples and event not in [each.key for each in found]:
+        raise UserError(
+            f"send: a sample of {profile.name} has no key, which stands in {profile.key}; send cannot fill that in"
+        )
 
 
 def _changed(body: bytes, changes: tuple[str, ...]) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -21,7 +22,7 @@ from landfast.cli.options import app_option, find_inbox, json_option, without_ap
 from landfast.cli.output import safe, say, say_json, say_table, shown
 from landfast.config import FILE, SecretSettings, SourceSettings, nearest
 from landfast.domain.errors import UserError
-from landfast.recovery.doctor import is_well
+from landfast.recovery.doctor import Check, Level, is_well
 
 DAY = 24.0
 """Hours that two secrets overlap at least: time to find out what was forgotten, on one working day."""
@@ -47,7 +48,8 @@ def list_(*, app: str | None, as_json: bool) -> None:
         say(f"there is no source; add one as [sources.NAME] in {FILE}{without_app(app)}")
         return
     headings = ("name", "provider", "path", "secrets", "covers the body", "public url", "retries for")
-    say_table(headings, [[_cell(source, heading) for heading in headings] for source in found])
+    rows = [[_cell(source, heading) for heading in headings] for source in found]
+    say_table(headings, rows, whole=("name", "provider"), spare=("path", "retries for", "public url"))
 
 
 @sources.command(epilog="Example: landfast sources check --app shop:inbox")
@@ -57,12 +59,13 @@ def check(*, app: str | None, as_json: bool) -> int:
     """Read every secret; say what would be refused, and what is believed too easily. Exit 1 for what cannot work."""
     inbox = find_inbox(app)
     checks = examine_sources(inbox.sources.values(), inbox.settings.folder, now=inbox.clock.now().timestamp())
+    if not checks:
+        fix = f"add one as [sources.NAME] in {FILE}, or with inbox.source(...)"
+        checks = [Check("sources", Level.FAIL, f"there is no source{without_app(app)}", fix)]
     if as_json:
         say_json({"well": is_well(checks), "checks": [asdict(check) for check in checks]})
-    elif checks:
-        say_checks(checks)
     else:
-        say(f"there is no source{without_app(app)}")
+        say_checks(checks)
     return 0 if is_well(checks) else NEGATIVE
 
 
@@ -70,7 +73,7 @@ def check(*, app: str | None, as_json: bool) -> int:
 @click.argument("source")
 @click.option("--new", metavar="REFERENCE", help="Where the new secret will be: env:NAME or file:PATH.")
 @click.option(
-    "--hours", type=click.FloatRange(0, 24 * 365), help="How long both count. Default: a day, or what retries take."
+    "--hours", type=click.FloatRange(max=24 * 365), help="How long both count. Default: a day, or what retries take."
 )
 @app_option
 @json_option
@@ -85,11 +88,17 @@ def rotate(*, source: str, new: str | None, hours: float | None, app: str | None
         raise UserError(
             "sources rotate: --new must be env:NAME or file:PATH; a secret itself would stay in your history"
         )
+    if new in [secret.value for secret in settings.secrets]:
+        raise UserError(f"sources rotate: --new {new} is where a secret of {source} is now; name another place")
+    if hours is not None and not hours > 0:
+        raise UserError(
+            f"sources rotate: --hours {hours:g} leaves no time in which both count; give 24, or leave it out"
+        )
     window = profile_of(settings).redelivery.window or 0.0
     overlap = max(DAY, math.ceil(window / 3600)) if hours is None else hours
     until = (inbox.clock.now() + timedelta(hours=overlap)).replace(microsecond=0)
     reference = new or _next_reference(settings)
-    plan = _plan(inbox, settings, reference, until)
+    plan = _plan(inbox, settings, reference, until, check=_check_command(app))
     if as_json:
         say_json(plan)
         return
@@ -151,8 +160,13 @@ def _cell(source: Mapping[str, Any], heading: str) -> Any:
 
 
 def _secret_cell(secret: Mapping[str, Any]) -> str:
-    times = [f"{word} {shown(secret[word])}" for word in ("from", "until") if secret[word] is not None]
-    return " ".join([secret["name"], secret["state"], *times])
+    """In quotes, because most are called 1: `'1' active`."""
+    times = []
+    if secret["state"] == "future":
+        times.append(f"from {shown(secret['from'])}")
+    if secret["until"] is not None:
+        times.append(f"{'since' if secret['state'] == 'retired' else 'until'} {shown(secret['until'])}")
+    return " ".join([repr(secret["name"]), secret["state"], *times])
 
 
 def _duration(seconds: float | None) -> str:
@@ -175,7 +189,14 @@ def _next_reference(settings: SourceSettings) -> str:
     return f"{found[1]}_{int(found[2]) + 1}" if found else f"{last}_2"
 
 
-def _plan(inbox: Inbox, settings: SourceSettings, reference: str, until: datetime) -> dict[str, Any]:
+def _check_command(app: str | None) -> str:
+    """The check of what was looked at here."""
+    file = os.environ.get("LANDFAST_CONFIG")
+    before = f"LANDFAST_CONFIG={shlex.quote(file)} " if file else ""
+    return f"{before}landfast sources check{f' --app {shlex.quote(app)}' if app else ''}"
+
+
+def _plan(inbox: Inbox, settings: SourceSettings, reference: str, until: datetime, *, check: str) -> dict[str, Any]:
     profile, now = profile_of(settings), inbox.clock.now().timestamp()
     is_in_file = settings.name in inbox.settings.sources
     where = os.environ.get("LANDFAST_CONFIG", FILE) if is_in_file else "the code, where inbox.source(...) is called"
@@ -186,9 +207,11 @@ def _plan(inbox: Inbox, settings: SourceSettings, reference: str, until: datetim
     lines = write(kept, reference, until)
     title = profile.title or profile.name
     steps = [
-        _step(f"Have a new secret made at {title}, and put it where {reference} finds it. {profile.setup}".strip()),
+        _step(
+            f"Have a new secret made at {title}, or choose one where {title} lets you; put it where {reference} finds it."
+        ),
         _step(f"In {where}, {table}, replace secrets by these lines; until {after} both count:", *lines),
-        _step("Check it, then restart landfast serve: secrets are read at its start.", "landfast sources check"),
+        _step("Check it, then restart landfast serve: secrets are read at its start.", check),
         _step(f"Let {title} sign with the new one, before {after}."),
         _step(
             "Watch the log: each secret in use is named once an hour. When only the new one is, take the old one away.",
@@ -219,7 +242,8 @@ def _python(kept: Sequence[tuple[int, SecretSettings]], reference: str, until: d
         value = _reference(secret) or "(the secret that stands there now)"
         end = f'datetime.fromisoformat("{_earlier(secret, until).isoformat()}")'
         rows.append(f'    {{"value": "{value}", "name": "{secret.name or number}", "until": {end}}},')
-    return ["secrets=[", *rows, f'    {{"value": "{reference}", "name": "{_name(reference)}"}},', "],"]
+    first = "from datetime import datetime  # at the top of the file"
+    return [first, "secrets=[", *rows, f'    {{"value": "{reference}", "name": "{_name(reference)}"}},', "],"]
 
 
 def _earlier(secret: SecretSettings, until: datetime) -> datetime:

@@ -42,7 +42,9 @@ Then = Callable[[Exception | None], None]
 
 class _Kept(NamedTuple):
     document: bytes | None
+    """None where there never was one."""
     at: float
+    tried_at: float
 
 
 class Keys(Mapping[str, bytes]):
@@ -66,18 +68,20 @@ class Keys(Mapping[str, bytes]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def need(self, needed: KeyNeeded, then: Then) -> None:
-        """Have it fetched, unless somebody does already. `then` may be told at once."""
+    def need(self, needed: KeyNeeded, then: Then) -> Exception | None:
+        """Have it fetched, unless somebody does already. Why it is not to be had, if that is known at once; otherwise
+        None, and `then` is told later, never before this returns."""
         refusal = self._refusal(needed)
         if refusal is not None:
-            then(refusal)
-        elif needed.url in self._waiting:
+            return refusal
+        if needed.url in self._waiting:
             self._waiting[needed.url].append(then)
-        elif len(self._waiting) >= AT_ONCE or not self._is_within_rate():
-            then(OverloadedError("too many keys are being fetched"))
-        else:
-            self._waiting[needed.url] = [then]
-            self._start(self._get(needed))
+            return None
+        if not self._is_known(needed.url) and (len(self._waiting) >= AT_ONCE or not self._is_within_rate()):
+            return OverloadedError("too many keys are being fetched")
+        self._waiting[needed.url] = [then]
+        self._start(self._get(needed))
+        return None
 
     def visit(self, url: str, source: str) -> None:
         """Open the address of a handshake, once."""
@@ -85,14 +89,17 @@ class Keys(Mapping[str, bytes]):
 
     def _refusal(self, needed: KeyNeeded) -> Exception | None:
         kept = self._kept.get(needed.url)
-        age = None if kept is None else self._now() - kept.at
-        if kept is None or age is None:
+        if kept is None or self._now() - kept.tried_at >= (YOUNG if needed.is_outdated else ABSENCE):
             return None
-        if kept.document is None and age < ABSENCE:
-            return OverloadedError(f"the key at {needed.url} could not be fetched just now")
-        if needed.is_outdated and age < YOUNG:
+        if needed.is_outdated:
             return UnverifiedError("the signature names a key that the provider does not publish")
-        return None
+        return OverloadedError(f"the key at {needed.url} could not be fetched just now")
+
+    def _is_known(self, url: str) -> bool:
+        """Whether there was a document once. Those are few and are asked for seldom, so strangers who have us ask for
+        what is not there cannot use up their turn."""
+        kept = self._kept.get(url)
+        return kept is not None and kept.document is not None
 
     def _is_within_rate(self) -> bool:
         since, count = self._minute
@@ -131,10 +138,14 @@ class Keys(Mapping[str, bytes]):
             return await asyncio.to_thread(self._fetch, url.partition("#")[0], post)
 
     def _keep(self, url: str, document: bytes | None) -> None:
-        self._kept.pop(url, None)
+        now, before = self._now(), self._kept.pop(url, None)
         while len(self._kept) >= MOST:
-            del self._kept[next(iter(self._kept))]
-        self._kept[url] = _Kept(document, self._now())
+            absent = (each for each, kept in self._kept.items() if kept.document is None)
+            del self._kept[next(absent, None) or next(iter(self._kept))]
+        if document is None and before is not None:  # what was had before counts to the end of its own time
+            self._kept[url] = before._replace(tried_at=now)
+        else:
+            self._kept[url] = _Kept(document, now, now)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

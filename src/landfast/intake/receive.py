@@ -123,7 +123,8 @@ class Intake:
             request = deliveries(source, found, events, head=head, body=body, now=now)
             self._recorder.record(request, partial(self._conclude, source, events[0], answered))
         except KeyNeeded as needed:
-            self._keys.need(needed, partial(self._receive_again, admitted, body, answered))
+            refusal = self._keys.need(needed, partial(self._receive_again, admitted, body, answered))
+            return None if refusal is None else self._reject(source.name, refusal, source, head, body)
         except Exception as error:  # noqa: BLE001 - an error in here is answered like any other, never shown
             return self._reject(source.name, error, source, head, body)
         return None
@@ -198,7 +199,7 @@ class Intake:
         body: bytes | None = None,
     ) -> Answer:
         self._tally.rejected(name)
-        given = answer_to(error)
+        given = answer_to(error) if source is None or not isinstance(error, UnverifiedError) else source.refused
         if given.status == 500:
             telemetry.error("request failed", trace=error, source=name)
         elif isinstance(error, UnverifiedError) and source is not None and head is not None:

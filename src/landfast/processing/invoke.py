@@ -48,6 +48,7 @@ class Watch:
         self.hung = hung
         self._running: set[Run] = set()
         self._rings_at = inf
+        self._timer: asyncio.TimerHandle | None = None
 
     def begin(self, deadline: float) -> Run:
         task = asyncio.current_task()
@@ -67,8 +68,10 @@ class Watch:
             run.task.uncancel()
 
     def _set(self, rings_at: float) -> None:
+        if self._timer is not None:  # one that is left behind would set another whenever it rings, and never end
+            self._timer.cancel()
         self._rings_at = rings_at
-        asyncio.get_running_loop().call_at(rings_at, self._ring)
+        self._timer = asyncio.get_running_loop().call_at(rings_at, self._ring)
 
     def _ring(self) -> None:
         now = asyncio.get_running_loop().time()

@@ -75,7 +75,10 @@ def _given(profile: Profile, options: dict[str, Any]) -> Mapping[str, str]:
 def _brought(name: str) -> Profile | None:
     """A profile of another package."""
     for point in entry_points(group=ENTRY_POINTS, name=name):
-        profile = point.load()
+        try:
+            profile = point.load()
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(f"the entry point {name!r} of {ENTRY_POINTS} cannot be loaded: {error}") from None
         if not isinstance(profile, Profile):
             raise ConfigError(f"the entry point {name!r} of {ENTRY_POINTS} must be a landfast.providers.Profile")
         return profile

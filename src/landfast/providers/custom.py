@@ -18,14 +18,18 @@ Another package may bring a whole `Profile` instead, under the entry points `lan
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from landfast.domain.answer import plain
 from landfast.domain.errors import ConfigError
+from landfast.providers.dedup import key_rule
 from landfast.providers.handshake import Handshake, Proof
+from landfast.providers.locations import read_at
 from landfast.providers.profile import Profile, Redelivery
 from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.schemes.signed import SignedScheme
@@ -41,7 +45,7 @@ def described(name: str, table: Mapping[str, Any]) -> Profile:
     """The profile that a table describes; ConfigError names the field and the fix."""
     where = f"providers.{name}"
     kind = table.get("scheme", "signed")
-    if kind not in SCHEMES:
+    if not isinstance(kind, str) or kind not in SCHEMES:
         raise ConfigError(f"{where}: scheme {kind!r} is not known: use {', '.join(SCHEMES)}")
     scheme_fields = _written(SCHEMES[kind])
     own_fields = {key: rule for key, rule in _written(Profile).items() if key not in _NOT_WRITTEN}
@@ -54,12 +58,55 @@ def described(name: str, table: Mapping[str, Any]) -> Profile:
         if "items" in scheme_values and "item:" not in str(table.get("signature", table.get("token", ""))):
             del scheme_values["items"]  # the profile's alone: the signature is over the whole request
         own = {key: _value(where, key, value) for key, value in table.items() if key in own_fields}
+        _check_meaning(where, {**scheme_values, **own})
         own.setdefault("key", "body")
         own.setdefault("type", "body:type")
-        return Profile(name=name, scheme=_made(where, SCHEMES[kind], scheme_values), **own)
+        profile = Profile(name=name, scheme=_made(where, SCHEMES[kind], scheme_values), **own)
+        _check_settings(profile, table)
     except ConfigError as error:
         text = str(error)
         raise ConfigError(text if text.startswith(where) else f"{where}: {text}") from None
+    return profile
+
+
+def _check_meaning(where: str, values: Mapping[str, Any]) -> None:
+    for key, check in _CHECKS.items():
+        try:
+            check(values[key]) if key in values else None
+        except ConfigError as error:
+            raise ConfigError(f"{where}: {key}: {error}") from None
+
+
+def _check_methods(methods: tuple[str, ...]) -> None:
+    if not methods or not all(method.isalpha() and method.isupper() for method in methods):
+        raise ConfigError(f"{list(methods)} are no methods of HTTP; write methods = ['POST']")
+
+
+def _check_unit(unit: str) -> None:
+    if unit not in {"any", "ms"}:
+        raise ConfigError(f"{unit!r} is not known: use any, ms")
+
+
+_CHECKS: dict[str, Callable[[Any], object]] = {
+    "signature": read_at,
+    "token": read_at,
+    "key": partial(key_rule, hmac_key="any"),
+    "type": read_at,
+    "entity": read_at,
+    "occurred_at": read_at,
+    "signed_at_place": read_at,
+    "signed_at_unit": _check_unit,
+    "methods": _check_methods,
+}
+"""What the text of a field must mean, so that a sentence about it can name the field."""
+
+
+def _check_settings(profile: Profile, table: Mapping[str, Any]) -> None:
+    """A source can only say what the provider lists."""
+    read = set(re.findall(r"\{setting:([^}?]+)", str(table))).union(*(each.settings for each in profile.handshakes))
+    unlisted = sorted(read - {setting.removesuffix("?") for setting in profile.settings})
+    if unlisted:
+        raise ConfigError(f"settings must list {unlisted[0]}, which is read; write settings = ['{unlisted[0]}']")
 
 
 def _written(kind: type[Any]) -> dict[str, Any]:
@@ -139,14 +186,50 @@ def _made(where: str, kind: type[Any], values: Mapping[str, Any]) -> Any:
     for name, rule in known.items():
         if name not in values and rule.default is MISSING and rule.default_factory is MISSING:
             raise ConfigError(f"{where}: {name} is missing; a provider of this scheme needs it")
+    for key, value in values.items():
+        fits, words = _FITS.get(str(known[key].type), (None, ""))
+        if fits is not None and not fits(value):
+            raise ConfigError(f"{where}: {key} must be {words}, not {value!r}")
     try:
-        return kind(**values)
-    except (TypeError, AttributeError) as error:
-        raise ConfigError(f"{where}: cannot be read: {error}") from None
+        return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
 
 
 def _is_all_text(values: Any) -> bool:
     return all(isinstance(each, str) for each in values)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
+def _is_said(value: Any) -> bool:
+    return isinstance(value, str | int | Proof) and not isinstance(value, bool)
+
+
+_FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "str": (_is_text, "text"),
+    "str | None": (_is_text, "text"),
+    "bool": (lambda value: isinstance(value, bool), "true or false"),
+    "int": (lambda value: isinstance(value, int) and not isinstance(value, bool), "a whole number"),
+    "float | None": (_is_number, "a number of seconds"),
+    "tuple[float, ...] | None": (
+        lambda value: isinstance(value, list) and all(map(_is_number, value)),
+        "a list of seconds",
+    ),
+    "Mapping[str, str]": (lambda value: isinstance(value, dict) and _is_all_text(value.values()), "a table of texts"),
+    "Value | None": (_is_said, "text, a number or a proof"),
+    "Mapping[str, Value] | None": (
+        lambda value: isinstance(value, dict) and all(map(_is_said, value.values())),
+        "a table of texts, numbers or proofs",
+    ),
+}
+"""What a table may hold, by the annotation of the field."""
 
 
 def _hint(key: str, known: Any) -> str:

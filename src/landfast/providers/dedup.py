@@ -27,7 +27,7 @@ from typing import Any
 import msgspec
 
 from landfast.domain.errors import ConfigError
-from landfast.providers.locations import KINDS, Sight, first_at, pick_at, read_at
+from landfast.providers.locations import KINDS, Sight, as_text, first_at, pick_at, read_at
 from landfast.providers.request import Request
 
 LONGEST_KEY = 200
@@ -108,9 +108,10 @@ def _of_body(sight: Sight, body: bytes, _type: str) -> str:
 
 
 def _of_form(sight: Sight, body: bytes, type_: str) -> str:
-    # As it was signed: in another order, escaped otherwise or with a field twice it is the same event sent again.
+    # As it was signed: in another order, escaped otherwise or with a field twice it is the same event sent again. So is
+    # one with fields at the end of its query: the URL is signed right before them, with nothing between.
     fields = Request(sight.head, body).sorted_form()
-    return body_digest(fields) if fields else _of_body(sight, body, type_)
+    return body_digest(sight.head.query.encode() + fields) if fields else _of_body(sight, body, type_)
 
 
 def _of_arrival(sight: Sight, body: bytes, _type: str) -> str:
@@ -132,7 +133,8 @@ def _chosen_fields(names: list[str], otherwise: KeyRule) -> KeyRule:
     picks = [_field(name.strip()) for name in names]
 
     def rule(sight: Sight, body: bytes, type_: str) -> str:
-        values = [_canonical(pick(sight, type_)) for pick in picks]
+        # A number and the same as text are one: a sender that signs fields signs them as text, so either would pass.
+        values = [_canonical(as_text(value) or value) for value in [pick(sight, type_) for pick in picks]]
         return _digest(*values) if all(values) else otherwise(sight, body, type_)
 
     return rule

@@ -7,6 +7,7 @@ import hmac
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
 import msgspec
 
@@ -25,6 +26,11 @@ CHALLENGE = "[A-Za-z0-9_.~+/=-]{1,512}"
 """What a stranger may have us sign. X signs challenges and events alike: whoever could ask for the proof of an event's
 body would have its signature. No event looks like this, and a body that does is never one."""
 
+HASHES = ("sha1", "sha256", "sha384", "sha512")
+ENCODINGS = ("hex", "base64", "base64url")
+
+SUCCESSES = frozenset(status.value for status in HTTPStatus if 200 <= status < 300)
+
 _UNSIGNED = Signature()
 
 
@@ -39,6 +45,12 @@ class Proof:
     is_keyed: bool = True
     matches: str = CHALLENGE
     """The pattern of what a stranger may have proven; a narrower one where what an event has signed looks like that."""
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (("algorithm", self.algorithm, HASHES), ("encoding", self.encoding, ENCODINGS)):
+            if value not in choices:
+                raise ConfigError(f"{name} {value!r} is not known: use {', '.join(choices)}")
+        _check_pattern("matches", self.matches)
 
 
 Value = str | int | Proof
@@ -81,17 +93,35 @@ class Handshake:
         places = [part.strip().removeprefix("!") for part in self.when.split("&") if part.strip()]
         if not self.is_signed and not all(place.startswith(("header:", "query:")) for place in places):
             raise ConfigError(f"when {self.when!r} reads the body, which is read only if the handshake is_signed")
+        self._check_answer()
         conditions = tuple(_condition(part) for part in self.when.split("&") if part.strip())
-        values = {"": self.text} if self.text is not None else self.json or {}
+        values = {"": self.text} if self.text is not None else self.json or {}  # only json has names
         given = {name: value for name, value in values.items() if not isinstance(value, int)}
         derived = {
             "_conditions": conditions,
-            "_values": tuple((name, _Filled(value)) for name, value in given.items()),
-            "_headers": tuple((name.lower().encode(), _Filled(value)) for name, value in self.headers.items()),
+            "_values": tuple(
+                (name, _filled(f"json.{name}" if name else "text", value)) for name, value in given.items()
+            ),
+            "_headers": tuple(
+                (name.lower().encode(), _filled(f"headers.{name}", value)) for name, value in self.headers.items()
+            ),
             "_needle": next((value.encode() for _, value in conditions if value and len(value) > 4), b""),
         }
         for name, value in derived.items():  # a frozen dataclass computes derived fields this way: once, here
             object.__setattr__(self, name, value)
+
+    def _check_answer(self) -> None:
+        if self.status not in SUCCESSES:
+            raise ConfigError(f"status {self.status} is no success; a handshake is answered with 200, 202 or 204")
+        place, _, setting = (self.token or "header:X=any").partition("=")
+        if not setting.strip():
+            raise ConfigError(f"token {self.token!r} must be PLACE=SETTING, as query:hub.verify_token=verify_token")
+        pick_at(place)
+        if self.visit is not None and not self.visits:
+            raise ConfigError("visit needs visits: without a pattern a stranger could have us open any address")
+        if self.visit is not None:
+            pick_at(self.visit)
+        _check_pattern("visits", self.visits)
 
     @property
     def needs_url(self) -> bool:
@@ -156,6 +186,20 @@ class Handshake:
     def _visit(self, sight: Sight) -> str | None:
         url = as_text(pick_at(self.visit)(sight)) if self.visit else None
         return url if url is not None and len(url) <= LONGEST_ECHO and re.fullmatch(self.visits, url) else None
+
+
+def _check_pattern(name: str, pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ConfigError(f"{name} {pattern!r} is no pattern: {error}") from None
+
+
+def _filled(name: str, value: str | Proof) -> _Filled:
+    try:
+        return _Filled(value)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
 
 
 class _Filled:

@@ -69,10 +69,10 @@ def _fits(whole: bytes, path: list[str]) -> bool:
     return whole.lstrip()[:1] in ((b"[",) if not path else (b"[", b"{") if path[0] == "*" else (b"{",))
 
 
-def _gather(raw: bytes | msgspec.Raw, path: list[str], parent: bytes | msgspec.Raw, found: list[Item]) -> bool:
+def _gather(raw: bytes | msgspec.Raw, path: list[str], parent: bytes, found: list[Item]) -> bool:
     """Whether the list is there; its items are added to those found."""
     if not path:
-        found.extend(Item(bytes(item), bytes(parent)) for item in _read_list(raw)[: MOST_ITEMS + 1])
+        found.extend(Item(bytes(item), parent) for item in _read_list(raw)[: MOST_ITEMS + 1])
         return True
     step, *rest = path
     if step == "*" and bytes(raw).lstrip()[:1] == b"{":
@@ -82,7 +82,8 @@ def _gather(raw: bytes | msgspec.Raw, path: list[str], parent: bytes | msgspec.R
     if step == "*":
         elements = _read_list(raw)[: MOST_ITEMS + 1]
         # Counted, not asked for any: one element that has the inner list must not hide those after it.
-        return sum(_gather(element, rest, element, found) for element in elements) > 0 or not elements
+        # Its bytes are made once: a thousand items would hold a thousand copies of what they stand in.
+        return sum(_gather(element, rest, bytes(element), found) for element in elements) > 0 or not elements
     below = _read_object(raw).get(step)
     return below is not None and bytes(below) != b"null" and _gather(below, rest, parent, found)
 

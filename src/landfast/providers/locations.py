@@ -120,7 +120,7 @@ def as_text(value: Any) -> str | None:
 
 def query_value(query: str, name: str) -> str | None:
     """The one value of a parameter; None where it is missing or stands twice."""
-    if name not in query:  # no split for the many that have none
+    if name not in query and "%" not in query:  # no split for the many that have none
         return None
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=MOST_FORM_FIELDS)

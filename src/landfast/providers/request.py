@@ -36,10 +36,12 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """What was fetched, by address."""
     item: Any = None
     """The data of the one of many events that is looked at."""
+    data: Any = None
+    """The body's, where it was decoded already."""
 
     def sight(self) -> Sight:
         """Its data as well, decoded: for those schemes whose signature stands in the body, or covers fields of it."""
-        data = light(self.body, self.head.headers.text(b"content-type"))
+        data = light(self.body, self.head.headers.text(b"content-type")) if self.data is None else self.data
         return Sight(self.head, data, self.item, data)
 
     def crc32(self) -> bytes:
@@ -47,6 +49,13 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
     def sha256(self) -> bytes:
         return hashlib.sha256(self.body).digest()
+
+    def looks_whole(self) -> bool:
+        """Whether the body is JSON from its first bracket to its last, by its looks, and none of it in the query: one
+        that something was cut from, or added to, is not. A NUL is what a longer hash needs between the two."""
+        text = self.body.strip()
+        is_whole = text[:1] + text[-1:] in {b"{}", b"[]"} and b"\0" not in text
+        return (is_whole or not self.body) and "{" not in self.head.query
 
     def sorted_form(self) -> bytes:
         """Twilio's and Mandrill's: each field and its values without a delimiter, in order, repeats left out. Nothing
@@ -86,6 +95,15 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         kind = self.head.headers.get(b"content-type") or b""
         is_form = kind.lower().startswith(b"application/x-www-form-urlencoded")
         return _pairs(self.body.decode("latin-1")) if is_form else []
+
+
+def other_port(url: str) -> str | None:
+    """The same URL with its default port written out, or left out; None for a port of its own."""
+    parts = urlsplit(url)
+    default = {"https": 443, "http": 80}.get(parts.scheme)
+    if parts.port is None:
+        return parts._replace(netloc=f"{parts.netloc}:{default}").geturl()
+    return parts._replace(netloc=parts.netloc.rpartition(":")[0]).geturl() if parts.port == default else None
 
 
 def _php_string(text: bytes) -> bytes:

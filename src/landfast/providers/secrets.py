@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 
 from landfast.domain.errors import ConfigError
 from landfast.ports.provider import PublicKey, Secret
@@ -31,6 +33,7 @@ def load_secret(
     elif colon and kind == "file":
         text, origin = _from_file(place, name=name, read_file=read_file), f"{name} ({reference})"
     else:
+        _check_literal(kind if colon else "", place, name=name)
         text, origin = reference, name
     try:
         key = provider.decode_secret(text)
@@ -42,6 +45,18 @@ def load_secret(
             "choose a longer one, or write allow_short_secret = true in the source"
         )
     return Secret(name, key, active_from, retired_at)
+
+
+_looks_referred = re.compile(r"[A-Z][A-Z0-9_]*|\S*[/.]\S*").fullmatch
+"""Like the name of a variable, or a path. What else stands after a colon may be the password of a secret `user:password`."""
+
+
+def _check_literal(kind: str, place: str, *, name: str) -> None:
+    """`evn:NAME` would be a secret of eight letters that no sender has, and nobody would be told."""
+    near = get_close_matches(kind.lower(), ("env", "file"), n=1, cutoff=0.6)
+    if near and (kind.lower() == near[0] or _looks_referred(place)):
+        meant = "env:NAME" if near[0] == "env" else "file:PATH"
+        raise ConfigError(f"{name}: {kind!r} before the colon is no kind of reference; did you mean {meant}?")
 
 
 def _from_environment(variable: str, *, name: str, environ: Mapping[str, str]) -> str:

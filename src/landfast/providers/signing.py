@@ -1,4 +1,7 @@
-"""Signed webhooks for `landfast send`, the demo and tests: what each provider would send, without the provider."""
+"""Signed webhooks for `landfast send`, the demo and tests: what each provider would send, without the provider.
+
+Where only the provider has the key, a private key of one's own takes its place: see `private_keys`. For a provider that
+brings no sample, one is made of the places that its profile names: see `samples`."""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from landfast.domain.errors import UserError
-from landfast.ports.provider import PublicKey, Secret
+from landfast.ports.provider import Secret
 from landfast.providers import Profile
 from landfast.providers import provider as provider_named
-from landfast.providers.profile import Sample
+from landfast.providers.private_keys import signing_key
 from landfast.providers.request import Draft
+from landfast.providers.samples import sample_of
 
 _BORN = 1_767_225_600.0
 """The time in samples that nobody gives another, 2026-01-01: the same bytes on every machine."""
@@ -52,13 +56,14 @@ def signed_request(
 ) -> Draft:
     """The whole of a genuine request: headers, and body and URL, where the sender signs in those."""
     profile = provider_named(provider) if isinstance(provider, str) else provider
-    sample_ = _sample_of(profile, type)
+    sample_ = sample_of(profile, type)
     chosen_id = id or f"msg_{hashlib.sha256(body).hexdigest()[:24]}"
     words = _words(type or sample_.type, chosen_id, now)
     kind = "application/x-www-form-urlencoded" if sample_.is_form else "application/json"
     headers = {"Content-Type": kind} | {name: _filled(text, words) for name, text in sample_.headers.items()}
     draft = Draft(body, headers, url, settings=profile.given)
-    profile.scheme.sign(draft, _key(profile, secret), now=now, id_=chosen_id)
+    scheme, key = signing_key(profile, secret)
+    scheme.sign(draft, key, now=now, id_=chosen_id)
     return draft
 
 
@@ -71,27 +76,11 @@ def sample(
 ) -> bytes:
     """A realistic body of this type. The same arguments give the same bytes; another `id` is another event."""
     profile = provider_named(provider) if isinstance(provider, str) else provider
-    chosen = _sample_of(profile, type)
+    chosen = sample_of(profile, type)
     data = _filled(chosen.data, _words(type or chosen.type, id or chosen.id, now))
     if chosen.encoded is not None:
         data[chosen.encoded] = base64.b64encode(data[chosen.encoded].encode()).decode()
     return urlencode(data).encode() if chosen.is_form else json.dumps(data, separators=(",", ":")).encode()
-
-
-def _key(profile: Profile, secret: str | Secret) -> bytes:
-    if isinstance(secret, str) and "PRIVATE KEY" in secret:
-        return secret.encode()
-    key = secret.key if isinstance(secret, Secret) else profile.decode_secret(secret)
-    if isinstance(key, PublicKey):
-        raise UserError(f"{profile.name} signs with a private key that only it has; give one of your own, as PEM")
-    return key
-
-
-def _sample_of(profile: Profile, type_: str | None) -> Sample:
-    """The one of this type, or else the first, which is made into one of this type."""
-    if not profile.samples:
-        return Sample(type=type_ or "sample", data={"id": "{id}", "type": "{type}"})
-    return next((each for each in profile.samples if each.type == type_), profile.samples[0])
 
 
 def _words(type_: str, id_: str, now: float) -> dict[str, str]:

@@ -10,7 +10,8 @@
 {url_and_form}                          the URL with its query, and the fields of a form, both in order
 {secret}                                the key itself, in the one or two senders that hash it with the body
 
-A `?` before the closing brace makes a field that is not there an empty one.
+A `?` before the closing brace makes a field that is not there an empty one. A `!`, before that, refuses a field that
+holds a text which stands between the parts: only one part of a content may, or two requests have the same one.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _OF_THE_URL = frozenset({"url", "url_without_query", "url_unescaped", "url_and_f
 class Template:
     """`fill` gives the bytes; where the text holds {secret}, `split` gives those before and after it."""
 
-    __slots__ = ("_after", "_before", "after_id", "fill", "names", "text")
+    __slots__ = ("_after", "_before", "after_id", "fill", "has_bare_id", "names", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -57,6 +58,9 @@ class Template:
         self.names = frozenset(name for _, name in pieces if name is not None)
         self.after_id = b""
         """The text that ends the id: an id that holds it could be cut at two places."""
+        self.has_bare_id = any(number and not literal for number, (literal, name) in enumerate(pieces) if name == "id")
+        """Whether nothing stands between the id and what is before it."""
+        delimiters = [literal for literal, _ in pieces if literal]
         halves: list[list[Part | bytes]] = [[]]
         for number, (literal, name) in enumerate(pieces):
             if literal:
@@ -66,7 +70,7 @@ class Template:
             if name == "secret":
                 halves.append([])
             elif name is not None:
-                halves[-1].append(_part(name, text))
+                halves[-1].append(_part(name, text, delimiters))
         if len(halves) > 2:
             raise ConfigError(f"{text!r} holds {{secret}} more than once")
         self.fill = _filler([part for half in halves for part in half])
@@ -104,17 +108,39 @@ def _pieces(text: str) -> list[tuple[bytes, str | None]]:
     ]
 
 
-def _part(name: str, text: str) -> Part:
+def _part(name: str, text: str, delimiters: list[bytes]) -> Part:
+    if "!" in name:
+        return _whole_between(_part(name.replace("!", "", 1), text, []), name.partition("!")[0], delimiters)
     whole = _WHOLE.get(name)
     if whole is not None:
         return whole
     kind, colon, rest = name.partition(":")
     if kind == "setting" and rest:
-        return lambda _signature, request: request.settings[rest].encode()
+        return _setting(rest)
     if not colon or kind not in KINDS:
         known = ", ".join(f"{{{each}}}" for each in _WHOLE)
         raise ConfigError(f"content {text!r} uses {{{name}}}, which is none of {known}, {{header:NAME}}, ...")
     return _header(rest) if kind == "header" else _field(name)
+
+
+def _whole_between(part: Part, name: str, delimiters: list[bytes]) -> Part:
+    def checked(signature: Signature, request: Request) -> bytes:
+        value = part(signature, request)
+        if any(delimiter in value for delimiter in delimiters):
+            raise UnverifiedError(f"{name} holds the delimiter that ends it")
+        return value
+
+    return checked
+
+
+def _setting(name: str) -> Part:
+    def part(_signature: Signature, request: Request) -> bytes:
+        value = request.settings.get(name)
+        if value is None:
+            raise UnverifiedError(f"the source does not say its {name}")
+        return value.encode()
+
+    return part
 
 
 def _header(name: str) -> Part:

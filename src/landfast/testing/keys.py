@@ -19,6 +19,8 @@ HEX = "6c616e64666173742d746573742d736563726574"
 BASIC = "landfast:a password for tests alone"
 ID = "LANDFASTTESTWEBHOOK1"
 """For a sender that signs an id of ours with its own key."""
+TOPIC = "arn:aws:sns:eu-west-1:123456789012:shore"
+"""For a sender whose key signs for all of its customers: what the sample of Amazon SNS says that it is about."""
 
 _NOW = 1_767_323_045.0
 
@@ -45,6 +47,7 @@ def _candidates() -> Iterator[Pair]:
         private, public = _drawn(kind)
         yield Pair((public,), private)
         yield Pair((public, ID), f"{ID}\n{private}")
+        yield Pair((public, TOPIC), private)
 
 
 def _works(profile: Profile, pair: Pair, url: str) -> bool:

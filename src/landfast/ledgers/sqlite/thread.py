@@ -121,4 +121,5 @@ def _deliver(answer: asyncio.Future[Any], result: Any, error: BaseException | No
     if error is None:
         answer.set_result(result)
     else:
-        answer.set_exception(error)
+        # A future refuses StopIteration, and whoever waits for it would wait for ever.
+        answer.set_exception(RuntimeError(repr(error)) if isinstance(error, StopIteration) else error)

@@ -6,7 +6,7 @@ from landfast.providers.catalogue.units import DAY, HOUR, MINUTE
 from landfast.providers.handshake import Handshake
 from landfast.providers.profile import Profile, Redelivery, Sample
 from landfast.providers.schemes.jwt import JwtScheme
-from landfast.providers.schemes.sns import SnsScheme
+from landfast.providers.schemes.sns import HOST, SnsScheme
 from landfast.providers.schemes.token import TokenScheme
 
 AWS_SNS = Profile(
@@ -24,7 +24,7 @@ AWS_SNS = Profile(
             when="body:Type=SubscriptionConfirmation",
             is_signed=True,
             visit="body:SubscribeURL",
-            visits=r"https://sns\.[a-z0-9-]{3,}\.amazonaws\.com(\.cn)?/\?[A-Za-z0-9=&%:._-]+",
+            visits=HOST + r"/\?[A-Za-z0-9=&%:._-]+",
         ),
     ),
     refusal=503,  # only errors of a server are tried again: a wrong ARN may be ours

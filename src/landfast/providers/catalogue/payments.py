@@ -105,10 +105,10 @@ ADYEN = Profile(
         signature="item:NotificationRequestItem.additionalData.hmacSignature",
         encoding="base64",
         content=(
-            "{item:NotificationRequestItem.pspReference}:{item:NotificationRequestItem.originalReference?}"
-            ":{item:NotificationRequestItem.merchantAccountCode}:{item:NotificationRequestItem.merchantReference?}"
-            ":{item:NotificationRequestItem.amount.value?}:{item:NotificationRequestItem.amount.currency?}"
-            ":{item:NotificationRequestItem.eventCode}:{item:NotificationRequestItem.success?}"
+            "{item:NotificationRequestItem.pspReference!}:{item:NotificationRequestItem.originalReference!?}"
+            ":{item:NotificationRequestItem.merchantAccountCode!}:{item:NotificationRequestItem.merchantReference?}"
+            ":{item:NotificationRequestItem.amount.value!?}:{item:NotificationRequestItem.amount.currency!?}"
+            ":{item:NotificationRequestItem.eventCode!}:{item:NotificationRequestItem.success!?}"
         ),
         secret="hex",  # noqa: S106 - the form of one
         items="body:notificationItems",

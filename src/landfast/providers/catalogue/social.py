@@ -159,6 +159,7 @@ TWITCH = Profile(
         timestamp="header:Twitch-Eventsub-Message-Timestamp",
         timestamp_unit="iso",
         id="header:Twitch-Eventsub-Message-Id",
+        is_json=True,  # with a time out of the body for its timestamp, the id would be longer and the event a new one
     ),
     key="header:Twitch-Eventsub-Message-Id",  # signed
     type="body:subscription.type",  # the header Twitch-Eventsub-Subscription-Type is not signed

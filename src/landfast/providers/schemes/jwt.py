@@ -85,6 +85,12 @@ class JwtScheme:
         unknown = [name for name in self.algorithms if name not in NAMES]
         if unknown or not self.algorithms:
             raise ConfigError(f"algorithms {list(self.algorithms)} must be some of {', '.join(NAMES)}")
+        if not self.header.strip():
+            raise ConfigError("header is empty: name the header that holds the token")
+        if self.body_encoding not in {"hex", "base64"}:
+            raise ConfigError(f"body_encoding {self.body_encoding!r} is not known: use hex, base64")
+        if self.keys is not None and not self.keys.startswith("https://"):
+            raise ConfigError(f"keys {self.keys!r} must be the address of the provider's keys, with https://")
         object.__setattr__(self, "_key", self.header.lower().encode())
         object.__setattr__(self, "_claims", tuple((name, Template(text)) for name, text in self.claims.items()))
 

@@ -15,6 +15,8 @@ KeyForm = Literal["text", "base64", "hex", "sha1", "nfkd"]
 def decode_key(text: str, form: KeyForm) -> bytes:
     """ConfigError, without the secret in it, for one that cannot be any."""
     _check_something(text.strip())
+    if "-----BEGIN" in text:  # anybody may know a public key, and could sign with it if it were a secret
+        raise ConfigError("the secret is a key or a certificate as PEM, and this sender signs with a shared secret")
     match form:
         case "base64":
             key = _from_base64(text)

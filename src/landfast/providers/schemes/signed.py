@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
@@ -17,7 +16,7 @@ from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.ports.provider import Secret, Signature
 from landfast.providers.items import Slice, slicer
 from landfast.providers.locations import Read, query_value, read_at, split_place
-from landfast.providers.request import Draft, Request
+from landfast.providers.request import Draft, Request, other_port
 from landfast.providers.schemes.algorithms import (
     ALGORITHMS,
     LONGEST_SIGNATURE,
@@ -77,9 +76,8 @@ class SignedScheme:
     is_whole: bool = False
     """Whether the fields in `content` hold all of the event, and the rest of the body is only their envelope."""
     is_json: bool = False
-    """Whether the body must be JSON. Where parts are signed with nothing between them, or one key serves two schemes, or
-    a plain hash begins with the secret, the same signature is right for a body with a piece more or less; that one is
-    never JSON."""
+    """Whether a body must look like JSON. Where parts are signed with nothing between them, or one key serves two
+    schemes, or a plain hash begins with the secret, a body with a piece more or less would pass as well."""
     shortest: int = 0
     """Bytes that the content has at least, where the same key proves challenges to strangers: they are shorter."""
     items: str | None = None
@@ -213,6 +211,8 @@ class SignedScheme:
                 raise ConfigError(f"{name} {value!r} is not known: use {', '.join(choices)}")
         if self.signature.strip() in {"", "header:"}:
             raise ConfigError("header is empty: name the header that holds the signature")
+        if self.key_name is not None and not all(part.strip() for part in f"{self.key_name}=".split("=", 2)[:2]):
+            raise ConfigError(f"key_name {self.key_name!r} must be HEADER=SETTING, such as X-Pusher-Key=app_key")
         if self.timestamp is not None and not self.timestamp.startswith(("header:", "entry:")):
             raise ConfigError(f"timestamp {self.timestamp!r} must be header:NAME, or entry:PREFIX in the signature")
 
@@ -233,8 +233,8 @@ class SignedScheme:
             self._check_body_digest(request, self.body_digest)
         if self.key_name:
             _check_key_name(request, *self.key_name.split("="))
-        if self.is_json and _data(request.body) is None:
-            raise UnverifiedError("the body is not JSON, as all that this sender signs")
+        if self.is_json and not request.looks_whole():
+            raise UnverifiedError("the body is not JSON from its first bracket to its last, or begins in the query")
         content = self._content(signature, request)
         if self.shortest and len(content) < self.shortest:
             raise UnverifiedError("what is signed is too short for an event")
@@ -258,6 +258,8 @@ class SignedScheme:
 
     def _readings(self, request: Request) -> Iterator[Request]:
         """The requests to check: this one, each of its items, or this one under each spelling of its URL."""
+        if not self._headers:  # then fields are read, of each item several: the body is decoded once for all of them
+            request = replace(request, data=request.sight().data)
         if self._slice is not None:
             items = self._slice(request.body)
             if not items:
@@ -266,7 +268,7 @@ class SignedScheme:
                 yield replace(request, item=_data(item.body))
         else:
             yield request
-            if self.any_port and (other := _other_port(request.url)):
+            if self.any_port and (other := other_port(request.url)):
                 yield replace(request, url=other)
 
     def _written(self, request: Request) -> list[bytes]:
@@ -346,6 +348,9 @@ class SignedScheme:
         # An id that holds its own delimiter could be cut at two places: one signature for two messages.
         if self._template.after_id and self._template.after_id in value:
             raise UnverifiedError(f"the header {name} holds the delimiter that ends it")
+        # With nothing before it, it could begin with a piece of what another way of signing has there.
+        if self._template.has_bare_id and not value.isalnum():
+            raise UnverifiedError(f"the header {name} is not of letters and digits")
         return value
 
 
@@ -377,15 +382,6 @@ def _data(body: bytes) -> object:
         return msgspec.json.decode(body)
     except (ValueError, RecursionError):
         return None
-
-
-def _other_port(url: str) -> str | None:
-    """The same URL with its default port written out, or left out; None for a port of its own."""
-    parts = urlsplit(url)
-    default = {"https": 443, "http": 80}.get(parts.scheme)
-    if parts.port is None:
-        return parts._replace(netloc=f"{parts.netloc}:{default}").geturl()
-    return parts._replace(netloc=parts.netloc.rpartition(":")[0]).geturl() if parts.port == default else None
 
 
 def _written_time(now: float, unit: Unit) -> str:

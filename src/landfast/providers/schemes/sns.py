@@ -19,7 +19,10 @@ from landfast.providers.request import Draft, Request
 from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
 from landfast.providers.schemes.keysets import key_in, pinned
 
-CERTIFICATES = re.compile(r"https://sns\.[a-z0-9-]{3,}\.amazonaws\.com(\.cn)?/[A-Za-z0-9._-]+\.pem")
+HOST = r"https://sns\.[a-z]{2,4}(-[a-z]+)+-\d{1,2}\.amazonaws\.com(\.cn)?"
+"""By region, exactly: at `sns.s3-eu-west-1.amazonaws.com` answers whoever owns the bucket `sns`."""
+
+CERTIFICATES = re.compile(HOST + r"/[A-Za-z0-9._-]+\.pem")
 
 _NOTIFICATION = ("Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type")
 _CONFIRMATION = ("Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type")
@@ -90,8 +93,9 @@ def _text(message: dict[str, Any], name: str) -> str:
 
 def _topic(message: dict[str, Any], secrets: Sequence[Secret]) -> Secret:
     arn = _text(message, "TopicArn").encode("utf-8", "surrogatepass")
+    # Never a certificate alone: its key signs for every account of the region.
     topics = [secret for secret in secrets if not isinstance(secret.key, PublicKey)]
-    allowed = [secret for secret in topics if hmac.compare_digest(secret.key, arn)] if topics else list(secrets)
+    allowed = [secret for secret in topics if hmac.compare_digest(secret.key, arn)]
     if not allowed:
         raise UnverifiedError("the message is of a topic that this source does not take")
     return allowed[0]

@@ -14,9 +14,9 @@ _STATUS_LINES[498] = b"HTTP/1.1 498 Invalid Token\r\n"  # in no RFC; GoCardless 
 
 
 def render(answer: Answer, *, closes: bool, is_head: bool = False) -> bytes:
-    if answer.status == NO_CONTENT:  # it ends with its headers, and RFC 9110 forbids a length in them
-        return _STATUS_LINES[NO_CONTENT] + (b"connection: close\r\n\r\n" if closes else b"\r\n")
     extra = b"".join([b"%s: %s\r\n" % header for header in answer.headers]) if answer.headers else b""
+    if answer.status == NO_CONTENT:  # it ends with its headers, and RFC 9110 forbids a length in them
+        return b"%s%s%s\r\n" % (_STATUS_LINES[NO_CONTENT], extra, b"connection: close\r\n" if closes else b"")
     return b"%scontent-type: %s\r\ncontent-length: %d\r\nx-content-type-options: nosniff\r\n%s%s\r\n%s" % (
         _STATUS_LINES[answer.status],
         answer.content_type,
