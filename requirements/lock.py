@@ -20,7 +20,8 @@ def main() -> None:
     runtime = project["project"]["dependencies"]
     groups = project["dependency-groups"]
     # The benchmark is installed on top of dev, so it takes the versions that dev has.
-    wanted = {"runtime": runtime, "dev": runtime + groups["dev"] + groups["oracles"], "bench": ["-c dev.txt", *groups["bench"]]}
+    dev = runtime + groups["dev"] + groups["oracles"]
+    wanted = {"runtime": runtime, "dev": dev, "bench": ["-c dev.txt", *groups["bench"]]}
     wanted = {name: wanted[name] for name in sys.argv[1:] or wanted}
     with tempfile.TemporaryDirectory() as folder:
         tools = Path(folder) / "tools"

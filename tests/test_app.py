@@ -112,6 +112,36 @@ def test_an_unknown_provider_is_refused_with_the_nearest(inbox: Inbox, tmp_path:
         Inbox()
 
 
+OWN = '[providers.acme]\nsignature = "header:X"\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("acm", r"there is no provider 'acm'; did you mean 'acme'\?"),
+        ("bla", r"there is no provider 'bla': describe it as \[providers.bla\] in landfast.toml"),
+    ],
+)
+def test_a_provider_of_ones_own_is_suggested_too_and_nothing_that_is_not_near(
+    tmp_path: Path, name: str, sentence: str
+) -> None:
+    (tmp_path / "landfast.toml").write_text(f'{OWN}[sources.shop]\nprovider = "{name}"\nsecrets = ["x"]')
+    with pytest.raises(ConfigError, match=sentence):
+        Inbox()
+    (tmp_path / "landfast.toml").write_text(OWN)
+    with pytest.raises(ConfigError, match=sentence):
+        Inbox().source("shop", provider=name, secrets=["x"])
+
+
+def test_a_provider_that_is_described_in_the_file_may_be_used_in_the_code(tmp_path: Path) -> None:
+    (tmp_path / "landfast.toml").write_text(OWN.replace("acme", "strip"))
+    inbox = Inbox()
+    inbox.source("shop", provider="strip", secrets=["x"])
+    inbox.source("paid", provider="stripe", secrets=["x"])  # near to one of ours, and there
+    assert inbox.sources["shop"].described == {"signature": "header:X"}
+    assert inbox.sources["paid"].described is None
+
+
 def test_a_source_is_declared_once(inbox: Inbox) -> None:
     with pytest.raises(ConfigError, match="source stripe: it is there already; keep it in"):
         inbox.source("stripe", provider="stripe", secrets=["x"])

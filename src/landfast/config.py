@@ -181,9 +181,15 @@ def strange_variables(environ: Mapping[str, str] | None = None) -> list[str]:
 
 
 def source(
-    name: str, options: Mapping[str, Any], *, where: str, described: Mapping[str, Any] | None = None
+    name: str,
+    options: Mapping[str, Any],
+    *,
+    where: str,
+    providers: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> SourceSettings:
-    """A source's options, checked; `where` begins the sentence about what is wrong with them."""
+    """A source's options, checked; `where` begins the sentence about what is wrong with them, and `providers` are those
+    that the user described."""
+    described = _described(str(options.get("provider")), providers, where)
     if not name or len(name) > 100 or not all(c.isascii() and (c.isalnum() or c in "-_.") for c in name):
         raise ConfigError(f"{where}the name {name!r} must be letters, digits, '-', '_' or '.', 100 of them at most")
     if options.get("provider") != "generic" or not options.get("secrets"):
@@ -242,6 +248,19 @@ def _public_url(text: str, where: str) -> str:
             'such as "https://hooks.example.com/in/twilio"'
         )
     return text
+
+
+def _described(name: str, providers: Mapping[str, Mapping[str, Any]], where: str) -> Mapping[str, Any] | None:
+    """The user's own table for a provider. One that is nearly called so was meant, unless there is one of this name."""
+    if name in providers or not (hint := nearest(name, providers)):
+        return providers.get(name)
+    from landfast.providers import provider  # late: only a source in the settings needs to know
+
+    try:
+        provider(name)
+    except ConfigError:
+        raise ConfigError(f"{where}there is no provider {name!r}{hint}") from None
+    return None
 
 
 def _find_misspelt(options: Mapping[str, Any], described: Mapping[str, Any], where: str) -> None:
@@ -356,8 +375,7 @@ def _sources(tables: Any, providers: Any, file: Path | None) -> dict[str, Source
             raise ConfigError(f"{FILE}: {key} must be tables, such as [{key}.{example}]")
     name = file.name if file else FILE
     return {
-        key: source(key, table, where=f"{name}: sources.{key}: ", described=providers.get(table.get("provider")))
-        for key, table in tables.items()
+        key: source(key, table, where=f"{name}: sources.{key}: ", providers=providers) for key, table in tables.items()
     }
 
 

@@ -25,6 +25,7 @@ class Door(ThreadingHTTPServer):
     def __init__(self) -> None:
         self.requests: list[tuple[Head, bytes]] = []
         self.status = 200
+        self.answer = b'{"status":"\x1b[2J"}'
         super().__init__(("127.0.0.1", 0), _Keeper)
 
     @property
@@ -41,7 +42,7 @@ class _Keeper(BaseHTTPRequestHandler):
         self.server.requests.append((Head("POST", self.path, "", headers, len(body)), body))
         self.send_response(self.server.status)
         self.end_headers()
-        self.wfile.write(b'{"status":"\x1b[2J"}')
+        self.wfile.write(self.server.answer)
 
     def log_message(self, *_arguments: object) -> None: ...
 
@@ -129,6 +130,12 @@ def test_send_is_signed_so_that_the_intake_takes_it(landfast: Run, door: Door) -
 
     assert asyncio.run(take_in()) == [b'{"status":"stored","', b'{"status":"duplicate', b'{"status":"duplicate']
     assert b'"amount":8999' in door.requests[0][1]
+
+
+def test_an_answer_without_a_body_is_told_as_one(landfast: Run, door: Door) -> None:
+    landfast("init")
+    door.answer = b""
+    assert landfast("send", "stripe", PAID, "--url", door.url).out == "200 (empty answer)\n"
 
 
 def test_the_url_is_a_base_or_the_address_of_the_source(landfast: Run, door: Door) -> None:

@@ -59,9 +59,10 @@ def test_the_module_is_the_command(folder: Path) -> None:
     command = [sys.executable, "-m", "landfast", "events", "list"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     assert ended.returncode == 2
-    assert (
-        ended.stderr
-        == "landfast: there is no database landfast.db yet; run landfast migrate, or correct store and ledger\n"
+    assert ended.stderr == (
+        "landfast: there is no database landfast.db yet; "
+        "no app was given: add --app module:inbox, or app = ... in landfast.toml; "
+        "if there is no app, run landfast migrate, or correct store and ledger\n"
     )
 
 

@@ -60,7 +60,7 @@ def test_in_a_terminal_ids_and_times_stay_on_one_line(folder: Path, crowd: None)
     text = re.sub(r"\x1b\[[0-9;]*m", "", ended.stdout)
     ids = re.findall(r"^([0-9a-f]{12})… ", text, re.MULTILINE)
     assert len(ids) == 5
-    assert len(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", text)) == 5
+    assert len(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b", text)) == 5
     assert "+00:00" not in text
 
 

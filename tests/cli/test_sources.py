@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,13 +50,17 @@ def test_secrets_are_listed_by_name_with_their_state_and_never_shown(landfast: R
     assert (shop["path"], shop["covers_body"], shop["retry_window_seconds"]) == ("/in/shop", True, 3 * 86400)
     assert lab["covers_body"] is False
     plain = landfast("sources", "list")
-    assert plain.code == 0 and "old retired until 2020-01-01 00:00:00" in plain.out
+    assert plain.code == 0 and "'old' retired since 2020-01-01 00:00:00" in plain.out
     assert LONG not in ended.out + plain.out + ended.err + plain.err
 
 
 def test_no_source_says_how_to_add_one(landfast: Run) -> None:
     assert "there is no source" in landfast("sources", "list").out
-    assert "there is no source" in landfast("sources", "check").out
+    ended = landfast("sources", "check")
+    assert ended.code == 1
+    assert "fail  sources: there is no source; no app was given: add --app module:inbox" in ended.out
+    assert "fix: add one as [sources.NAME] in landfast.toml" in ended.out
+    assert landfast("sources", "check", "--json").json["well"] is False
 
 
 @pytest.mark.parametrize(
@@ -68,6 +73,8 @@ def test_no_source_says_how_to_add_one(landfast: Run) -> None:
         (STRIPE + "tolerance = 3600\n", "can be sent again"),
         (STRIPE.replace(f'"{LONG}"', f'{{ value = "{LONG}", until = UNTIL }}'), "its last secret ends at"),
         (ACME, "drops for good what is answered with 401"),
+        (ACME.replace("redelivery", 'key = "header:X-Id"\nredelivery'), "the header X-Id, which is not signed"),
+        (STRIPE.replace("stripe", "github") + 'dedup = "header:X-GitHub-Delivery"\n', "X-GitHub-Delivery, which is not"),
     ],
 )  # fmt: skip
 def test_a_warning_says_what_and_how_to_mend_it(landfast: Run, text: str, words: str) -> None:
@@ -77,6 +84,20 @@ def test_a_warning_says_what_and_how_to_mend_it(landfast: Run, text: str, words:
     assert words in ended.out and "fix: " in ended.out
     assert LONG not in ended.out
     assert words in landfast("doctor").out
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        'key = "body:id"\n',
+        'key = "header:X-Id"\ncontent = "{header:X-ID}.{body}"\n',
+        'key = "header:X-Id"\nid = "header:X-Id"\ncontent = "{id}.{body}"\n',
+    ],
+    ids=["in the body", "in the content", "as the signed id"],
+)
+def test_a_key_in_what_is_signed_is_no_warning(landfast: Run, table: str) -> None:
+    write(ACME.replace("redelivery", f"{table}redelivery"))
+    assert "which is not signed" not in landfast("sources", "check").out
 
 
 @pytest.mark.parametrize(
@@ -99,6 +120,7 @@ def test_what_cannot_work_is_exit_1(landfast: Run, text: str, words: str) -> Non
     levels = {check["name"]: check["level"] for check in ended.json["checks"]}
     assert levels["source well"] == "ok"
     assert words in ended.out
+    assert not any(check["found"].startswith("source ") for check in ended.json["checks"])
     assert LONG not in ended.out
 
 
@@ -118,6 +140,9 @@ def test_rotate_prints_lines_that_work_and_changes_nothing(landfast: Run) -> Non
     assert [each.value for each in config.load().sources["stripe"].secrets][-1] == "file:/run/secrets/next"
     plain = landfast("sources", "rotate", "stripe")
     assert plain.code == 0 and "restart landfast serve" in plain.out
+    assert plain.out.startswith(
+        "1. Have a new secret made at Stripe, or choose one where Stripe lets you. Put it into file:/run/secrets/next_2.\n"
+    )
 
 
 def test_rotate_shows_no_secret_and_leaves_retired_ones_out(landfast: Run) -> None:
@@ -140,7 +165,20 @@ def test_rotate_for_a_source_in_the_code_prints_code(landfast: Run) -> None:
     )
     ended = landfast("sources", "rotate", "stripe", "--app", "shop.py")
     assert ended.code == 0, ended
+    assert "landfast sources check --app shop.py\n" in ended.out
+    plan = landfast("sources", "rotate", "stripe", "--app", "shop.py", "--json").json
+    first, *call = plan["lines"]
+    names: dict[str, Any] = {}
+    exec("\n".join([first, f"found = dict({chr(10).join(call)})"]), names)
+    assert [each["value"] for each in names["found"]["secrets"]] == ["env:STRIPE_SECRET", "env:STRIPE_SECRET_2"]
     assert '{"value": "env:STRIPE_SECRET_2", "name": "stripe-secret-2"}' in ended.out
+
+
+def test_rotate_checks_the_file_that_it_was_told_to_read(landfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("other.toml").write_text(STRIPE)
+    monkeypatch.setenv("LANDFAST_CONFIG", "other.toml")
+    out = landfast("sources", "rotate", "stripe").out
+    assert "LANDFAST_CONFIG=other.toml landfast sources check\n" in out and "In other.toml, " in out
 
 
 def test_a_setting_of_a_provider_is_no_misspelt_key(landfast: Run) -> None:
@@ -155,10 +193,13 @@ def test_a_setting_of_a_provider_is_no_misspelt_key(landfast: Run) -> None:
     [
         (("strip",), "sources rotate: there is no source 'strip'; did you mean 'stripe'?"),
         (("stripe", "--new", "hunter2"), "sources rotate: --new must be env:NAME or file:PATH"),
+        (("shop", "--new", "env:SAME"), "sources rotate: --new env:SAME is where a secret of shop is now"),
+        (("stripe", "--hours", "0"), "sources rotate: --hours 0 leaves no time in which both count"),
+        (("stripe", "--hours", "-1"), "sources rotate: --hours -1 leaves no time in which both count"),
     ],
 )
 def test_a_mistake_is_one_sentence(landfast: Run, arguments: tuple[str, ...], sentence: str) -> None:
-    write(STRIPE)
+    write(STRIPE + STRIPE.replace(LONG, "env:SAME").replace("[sources.stripe]", "[sources.shop]"))
     ended = landfast("sources", "rotate", *arguments)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(f"landfast: {sentence}")

@@ -164,6 +164,19 @@ def test_broken_migration(landfast: Run, file: str, table: str, migration: str) 
     assert tables == [(table,)]
 
 
+@pytest.mark.parametrize("command", [("proof",), ("effects", "list"), ("recover", "ledger", "--since", "2h")])
+def test_a_ledger_that_only_the_code_names_is_looked_for_there_first(landfast: Run, command: tuple[str, ...]) -> None:
+    write("shop.py", "from landfast import Inbox\ninbox = Inbox(ledger='shop.db')\n")
+    assert landfast("migrate", "--app", "shop:inbox").code == 0
+    ended = landfast(*command)
+    assert is_one_sentence(
+        ended, "there is no database landfast-ledger.db yet; no app was given: add --app module:inbox"
+    )
+    assert ended.err.index("--app") < ended.err.index("landfast migrate")
+    assert landfast("proof", "--app", "shop:inbox").code == 0
+    assert not Path("landfast-ledger.db").exists()
+
+
 def test_inbox_bound_to_another_ledger(landfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert landfast("migrate").code == 0
     monkeypatch.setenv("LANDFAST_LEDGER", "other.db")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -175,14 +176,24 @@ def test_a_source_of_ours_is_asked_for_by_its_name(landfast: Run) -> None:
     [
         (("--provider", "strip"), "--provider: there is no provider 'strip'; did you mean 'stripe'?"),
         (("--header", "no colon"), "verify-signature: --header 'no colon' needs a name and a value"),
-        (("--secret", ""), "the secret is empty"),
-        (("--secret", "   "), "the secret is empty"),
-        (("--secret", "env:NOT_THERE"), "the environment variable NOT_THERE is not set"),
-        (("--secret", "file:not-there"), "the file not-there cannot be read"),
+        (("--secret", ""), "landfast: --secret, number 2: the secret is empty"),
+        (("--secret", "   "), "landfast: --secret, number 2: the secret is empty"),
+        (("--secret", "env:NOT_THERE"), "landfast: --secret, number 2: the environment variable NOT_THERE is not set"),
+        (("--secret", "file:not-there"), "landfast: --secret, number 2: the file not-there cannot be read"),
+        (("--secret", "evn:NOT_THERE"), "landfast: --secret, number 2: 'evn' before the colon is no kind of reference"),
+        (("--provider", "bla"), "there is no provider 'bla': describe it as [providers.bla]"),
+        (("--now", "yesterday"), "--now 'yesterday' must be unix seconds, such as 1767225600"),
+        (("--now", "nan"), "--now 'nan' must be unix seconds"),
+        (("--now", "-5"), "--now '-5' must be unix seconds"),
+        (("--now", f"{NOW}000"), f"in seconds, {NOW}000 milliseconds are {NOW}"),
+        (
+            ("--body-file", "nowhere"),
+            "--body-file 'nowhere' cannot be read (No such file or directory); save the raw body",
+        ),
         (("--setting", "x"), "verify-signature: --setting 'x' needs NAME=VALUE"),
         (("--setting", "x=1"), "takes no option 'x'"),
         (("--source", "shop"), "--source has its own provider, secrets and settings"),
-        (("--now", "1e300"), "--now 1e+300 is no unix time"),
+        (("--now", "1e300"), "--now '1e300' must be unix seconds"),
     ],
 )
 def test_misuse_is_one_sentence_and_exit_2(landfast: Run, more: tuple[str, ...], sentence: str) -> None:
@@ -194,7 +205,6 @@ def test_misuse_is_one_sentence_and_exit_2(landfast: Run, more: tuple[str, ...],
 
 def test_a_missing_option_or_file_is_misuse(landfast: Run) -> None:
     assert landfast("verify-signature", "--provider", "stripe").code == 2
-    assert landfast("verify-signature", "--provider", "stripe", "--body-file", "nowhere").code == 2
     Path("body").write_bytes(b"")
     ended = landfast("verify-signature", "--provider", "stripe", "--body-file", "body")
     assert (ended.code, "--secret is missing" in ended.err) == (2, True)
@@ -207,3 +217,60 @@ def test_a_refusal_that_may_come_from_something_unsaid_says_so(landfast: Run) ->
         "--header", "X-Twilio-Signature: MC9LQ1RSNkRMcEtta0FmOG11elo=",
     )  # fmt: skip
     assert (ended.code, "give --url" in ended.json["reason"]) == (1, True)
+
+
+def test_an_only_secret_has_no_number(landfast: Run) -> None:
+    assert ask(landfast, secret="env:NOT_THERE").err.startswith(
+        "landfast: --secret: the environment variable NOT_THERE"
+    )
+
+
+def test_of_an_old_request_that_is_genuine_a_note_says_that_a_server_would_refuse_it(landfast: Run) -> None:
+    note = ask(landfast, "--json").json["note"]
+    assert re.fullmatch(r"landfast serve would refuse it now: it is [\d.,]+ d old, and tolerance is 5 min", note)
+    assert "note" not in ask(landfast, "--now", str(NOW), "--json").json
+    ahead = signed_request("stripe", BODY, SECRET, now=4_000_000_000).headers["Stripe-Signature"]
+    assert "it is of a time that comes in" in ask(landfast, "--json", header=f"Stripe-Signature: {ahead}").json["note"]
+
+
+def test_the_age_is_told_at_the_time_that_is_asked_about(landfast: Run) -> None:
+    for seconds in (10, 86400, -86400):
+        assert ask(landfast, "--now", str(NOW + seconds), "--json").json["age_seconds"] == seconds
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        (SIGNED.replace("v1=", ""), "holds no well-formed signature"),
+        (SIGNED.partition(",")[2], "needs exactly one timestamp"),
+        (SIGNED.rpartition("=")[2], "needs exactly one timestamp"),
+    ],
+    ids=["without v1=", "without t=", "without both"],
+)
+def test_a_malformed_header_is_answered_with_the_form_that_it_should_have(
+    landfast: Run, header: str, words: str
+) -> None:
+    told = ask(landfast, "--json", header=f"Stripe-Signature: {header}").json
+    assert told["cause"] == "malformed-header"
+    assert words in told["reason"] and "it should look like Stripe-Signature: t=TIME,v1=HEX" in told["reason"]
+
+
+def test_another_provider_is_corrected_where_it_was_said(landfast: Run) -> None:
+    github = signed_request("github", BODY, SECRET, now=NOW).headers["X-Hub-Signature-256"]
+    header = f"X-Hub-Signature-256: {github}"
+    sentence = "it is signed as github does, with our secret: correct {}, which is stripe"
+    assert ask(landfast, "--json", header=header).json["reason"] == sentence.format("--provider")
+    Path("landfast.toml").write_text(f'[sources.shop]\nprovider = "stripe"\nsecrets = ["{SECRET}"]\n')
+    told = landfast("verify-signature", "--source", "shop", "--header", header, "--body-file", "body", "--json").json
+    assert told["reason"] == sentence.format("the source's provider")
+
+
+def test_a_header_that_type_and_key_need_is_asked_for(landfast: Run) -> None:
+    headers = signed_request("github", BODY, SECRET, now=NOW, type="push").headers
+    Path("body").write_bytes(BODY)
+    command = ["--provider", "github", "--secret", SECRET, "--body-file", "body", "--json"]
+    command += ["--header", f"X-Hub-Signature-256: {headers['X-Hub-Signature-256']}"]
+    told = landfast("verify-signature", *command).json
+    assert (told["valid"], told["type"]) == (True, "")
+    assert told["note"] == "type and key need the header X-GitHub-Event: give it with --header"
+    assert "note" not in landfast("verify-signature", *command, "--header", "X-GitHub-Event: push").json

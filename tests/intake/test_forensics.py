@@ -104,8 +104,16 @@ def test_an_unknown_version(name: str, header: bytes, ours: bytes, theirs: bytes
 def test_a_timestamp_that_is_off(body: bytes | None) -> None:
     found = why(signed(COMPACT, now=NOW - 412), body)
     assert found.cause == "timestamp"
-    assert "+412 s" in found.sentence and "tolerance is 300 s" in found.sentence
+    assert "412 s before our clock" in found.sentence and "tolerance is 300 s" in found.sentence
     assert found.is_ours == (body is not None)
+    assert ("it came very late" in found.sentence) == (body is not None)
+
+
+@pytest.mark.req("R63")
+def test_a_timestamp_of_the_future_did_not_come_late() -> None:
+    found = why(signed(COMPACT, now=NOW + 86400), COMPACT)
+    assert (found.cause, "86400 s after our clock" in found.sentence) == ("timestamp", True)
+    assert found.sentence.endswith("a clock is off")
 
 
 @pytest.mark.req("R63")
@@ -122,7 +130,7 @@ def test_a_timestamp_in_the_body_that_is_off() -> None:
     source = Source("shop", profile, (Secret("current", TEXT.encode()),), tolerance=300)
     body = b'{"at": %d}' % (NOW - 1000)
     found = why(signed(body, "github"), body, source)
-    assert (found.cause, "time in the body is +1000 s" in found.sentence) == ("timestamp", True)
+    assert (found.cause, "time in the body is 1000 s before" in found.sentence) == ("timestamp", True)
 
 
 @pytest.mark.req("R63")
@@ -241,7 +249,8 @@ def test_the_right_digest_in_the_wrong_encoding(name: str, header: bytes, body: 
     spelt = digest.hex().encode() if name == "shopify" else b"sha256=" + base64.b64encode(digest)
     found = why(with_header(signed(COMPACT, name), header, spelt), body, source_of(name))
     assert (found.cause, found.is_ours) == ("signature-encoding", body is not None)
-    assert ("hex" if name == "shopify" else "base64") in found.sentence
+    has, wanted = ("hex", "base64") if name == "shopify" else ("base64", "hex")
+    assert f"it is written in {has}, and {name} writes it in {wanted}" in found.sentence
 
 
 @pytest.mark.req("R63")
@@ -273,10 +282,21 @@ def test_another_providers_scheme_with_our_secret_and_without() -> None:
 
 
 @pytest.mark.req("R63")
+def test_a_wrong_signature_beside_an_older_one_that_is_right_is_not_another_providers() -> None:
+    """Intercom signs with SHA-1 in the header that GitHub has beside its own."""
+    old = b"sha1=" + hmac.digest(TEXT.encode(), COMPACT, "sha1").hex().encode()
+    head = with_header(signed(COMPACT, "github", "somebody else's"), b"x-hub-signature", old)
+    found = why(head, COMPACT, source_of("github"))
+    assert (found.cause, found.is_ours) == ("no-secret-matches", False), found
+
+
+@pytest.mark.req("R63")
 @pytest.mark.parametrize(
     ("name", "given", "used", "words"),
     [
         ("stripe", f"{TEXT} \n", TEXT, "without the white space"),
+        ("stripe", f'"{TEXT}"', TEXT, "without the quotes"),
+        ("stripe", f" '{TEXT}'\n", TEXT, "without the quotes"),
         ("stripe", "whsec_bGFuZGZhc3QtdGVzdC1zZWNyZXQ=", "landfast-test-secret", "decoded from base64"),
         ("stripe", TEXT.encode().hex(), TEXT, "decoded from hex"),
     ],

@@ -5,7 +5,7 @@ to see that. So this cannot make the mistakes that verification could, and has n
 right. What it calls the same, and may so be accepted, is exactly:
 
 * headers, parameters, fields and bytes that the scheme does not cover, such as the body beside a token in clear, or the
-  envelope of the fields that SNS, Adyen, Mailgun, Dropbox Sign, Braintree and Paddle sign
+  envelope of the fields that SNS, Adyen, Mailgun, Mandrill, Dropbox Sign, Braintree and Paddle sign
 * the case of hex digits and of the word before a token, blanks around a header's value, the case of a header's name
 * other signatures beside the genuine one, where a sender may send several
 * another spelling of the same thing, where the thing is signed and not its spelling: the order and escaping of a form

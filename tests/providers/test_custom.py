@@ -80,6 +80,10 @@ async def test_a_made_up_provider_works_end_to_end_from_the_file_alone(tmp_path:
         ({"signature": "header:X", "handshakes": [{"metod": "GET"}]}, "handshakes: there is no field 'metod': did you mean method"),
         ({"signature": "header:X", "key": "item:id"}, "reads item: and has no items"),
         ({"scheme": "token"}, "providers.acme: token is missing"),
+        ({"signature": "header:X", "key": "bdy:id"}, "providers.acme: key: 'bdy:id' is not known: use body,"),
+        ({"signature": "header:X", "type": "bdy:t"}, "providers.acme: type: 'bdy:t' is no place in a request"),
+        ({"signature": "header:X", "entity": "bdy:e"}, "providers.acme: entity: 'bdy:e' is no place in a request"),
+        ({"signature": "header:X", "content": "{timestamp}{body}", "timestamp": "entry:t="}, "write separator = ','"),
         ({"scheme": "jwt", "header": "X", "algorithms": ["none"]}, "must be some of HS256"),
         ({"signature": "header:X", "timestamp": "body:t", "content": "{timestamp}{body}"}, "timestamp 'body:t' must be"),
     ],
@@ -121,3 +125,11 @@ def test_a_described_provider_takes_the_settings_that_it_names() -> None:
     assert provider("acme", described=table, shop="s").given == {"shop": "s"}
     with pytest.raises(ConfigError, match="takes no option 'shp': it takes shop"):
         provider("acme", described=table, shp="s")
+
+
+@pytest.mark.parametrize(("scheme", "has"), [("jwt", "algorithms"), ("token", "is_basic"), ("signed", "content")])
+def test_a_field_that_is_like_none_is_answered_with_those_of_the_scheme(scheme: str, has: str) -> None:
+    with pytest.raises(ConfigError, match=f"there is no field 'zzz': scheme {scheme} has ") as caught:
+        described("acme", {"scheme": scheme, "zzz": "x"})
+    listed = str(caught.value).partition(" has ")[2].split(", ")
+    assert has in listed and "redelivery" not in listed and len(listed) < 20

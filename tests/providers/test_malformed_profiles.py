@@ -46,7 +46,7 @@ WRONG_SIGNED: dict[str, tuple[Any, str]] = {
     "any_port": (0, "any_port must be true or false, not 0"),
 }
 WRONG_PROFILE: dict[str, tuple[Any, str]] = {
-    "key": ("id", "key: dedup 'id' is not known: use body, type+body"),
+    "key": ("id", "key: 'id' is not known: use body, type+body"),
     "type": ("cookie:x", "type: 'cookie:x' is no place in a request: write body:data.id"),
     "title": (3, "title must be text, not 3"),
     "entity": ("body:", "entity: 'body:' is no place in a request: write body:data.id"),

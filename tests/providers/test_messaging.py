@@ -129,7 +129,7 @@ def test_events_of_pusher_that_are_alike_are_kept_apart_by_their_place_and_by_th
 def test_pushers_time_in_the_body_is_checked_to_five_minutes() -> None:
     only("pusher", {"time_ms": (NOW - 300) * 1000, "events": [PUSHED]})
     for seconds in (-301, 301):
-        with pytest.raises(UnverifiedError, match="away from our clock"):
+        with pytest.raises(UnverifiedError, match="our clock"):
             taken("pusher", {"time_ms": (NOW + seconds) * 1000, "events": [PUSHED]})
 
 

@@ -20,7 +20,7 @@ def test_every_name_gives_its_provider() -> None:
         ("strpe", "'stripe'"),
         ("GitHub", "'github'"),
         ("standardwebhooks", "'standard-webhooks'"),
-        ("xyz", "there are stripe, "),
+        ("xyz", r"describe it as \[providers.xyz\]"),
     ],
 )
 def test_an_unknown_provider_is_answered_with_the_nearest(name: str, hint: str) -> None:

@@ -44,6 +44,33 @@ def test_a_secret_comes_from_the_environment_a_file_or_the_setting_itself(tmp_pa
 
 
 @pytest.mark.parametrize(
+    ("reference", "meant"),
+    [
+        ("evn:STRIPE", "env:NAME"),
+        ("ENV:STRIPE", "env:NAME"),
+        ("Env:stripe", "env:NAME"),
+        ("en:STRIPE_SECRET_2", "env:NAME"),
+        ("fil:PATH", "file:PATH"),
+        ("flie:/run/secrets/stripe", "file:PATH"),
+        ("FILE:secret", "file:PATH"),
+        ("files:secret.txt", "file:PATH"),
+    ],
+)
+def test_a_misspelt_reference_is_no_secret(reference: str, meant: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(reference, STRIPE="whsec_abc")
+    kind = reference.partition(":")[0]
+    assert str(caught.value) == (
+        f"payments.secret: {kind!r} before the colon is no kind of reference; did you mean {meant}?"
+    )
+
+
+@pytest.mark.parametrize("text", ["eve:a password", "user:NAME", "tile:hunter2", "whsec:ABC", ":x", "a:b:c", "fiona:X"])
+def test_a_secret_that_merely_has_a_colon_in_it_is_a_secret(text: str) -> None:
+    assert load(text).key == text.encode()
+
+
+@pytest.mark.parametrize(
     ("content", "key"), [(b"a\r\n", b"a"), (b"a\n\n", b"a\n"), (b" a", b" a"), ("é".encode(), "é".encode())]
 )
 def test_a_file_loses_one_line_end_and_nothing_else(tmp_path: Path, content: bytes, key: bytes) -> None:

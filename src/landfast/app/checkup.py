@@ -94,10 +94,8 @@ def _of_the_key(settings: SourceSettings, profile: Profile) -> Iterator[tuple[st
         for kind, header in (split_place(each) for each in place.split("|")):
             if kind == "header" and signed is not None and header.lower() not in signed:
                 found = f"the key stands in the header {header}, which is not signed"
-                yield (
-                    f"{found}: a captured request can be sent again under another id, and counts as a new event",
-                    f"take the key from what is signed, such as body:id; or sign it: content = ...{{header:{header}}}...",
-                )
+                more = "who captured a request can send it again under another id, as a new event"
+                yield f"{found}: {more}", "take the key from what is signed, such as body:id, or the rule body"
 
 
 def _signed_headers(scheme: Scheme) -> frozenset[str] | None:
@@ -105,9 +103,8 @@ def _signed_headers(scheme: Scheme) -> frozenset[str] | None:
     match scheme:
         case SignedScheme(content=content, id=id_):
             names = [*Template(content).names, *([id_] if id_ else [])]
-            return frozenset(
-                name.removeprefix("header:").removesuffix("?").lower() for name in names if name.startswith("header:")
-            )
+            headers = [name.removeprefix("header:") for name in names if name.startswith("header:")]
+            return frozenset(header.rstrip("?!").lower() for header in headers)
         case JwtScheme():
             return frozenset()
         case AnyOf(schemes=schemes):

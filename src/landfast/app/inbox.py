@@ -46,7 +46,7 @@ class Inbox:
         if name in self.sources:
             raise ConfigError(f"source {name}: it is there already; keep it in landfast.toml or in the code, not twice")
         given = {"provider": provider, "secrets": list(secrets) if not isinstance(secrets, str) else secrets, **options}
-        settings = configuration.source(name, given, where=f"source {name}: ")
+        settings = configuration.source(name, given, where=f"source {name}: ", providers=self.settings.providers)
         profile_of(settings)
         self.sources[name] = settings
 

@@ -16,6 +16,7 @@ from rich.text import Text
 
 LINES = frozenset("\n\t")
 GAP = "  "
+UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 NARROWEST = 12
 """Characters of a column that is shortened: enough to tell two types, keys or errors apart."""
 
@@ -109,6 +110,12 @@ def shown(value: Any) -> str:
     if isinstance(value, datetime):
         return value.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
     return str(value)
+
+
+def duration(seconds: float) -> str:
+    size, unit = next((each for each in UNITS if seconds >= each[0]), (1, "s"))
+    count = seconds / size
+    return f"{count:.3g} {unit}" if count < 1000 else f"{count:,.0f} {unit}"
 
 
 def body_fields(body: bytes) -> dict[str, str]:

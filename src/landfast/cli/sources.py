@@ -19,7 +19,7 @@ from landfast.app.sources import profile_of
 from landfast.cli import NEGATIVE
 from landfast.cli.doctor import say_checks
 from landfast.cli.options import app_option, find_inbox, json_option, without_app
-from landfast.cli.output import safe, say, say_json, say_table, shown
+from landfast.cli.output import duration, safe, say, say_json, say_table, shown
 from landfast.config import FILE, SecretSettings, SourceSettings, nearest
 from landfast.domain.errors import UserError
 from landfast.recovery.doctor import Check, Level, is_well
@@ -149,13 +149,14 @@ def _moment(unix: float) -> datetime | None:
 def _cell(source: Mapping[str, Any], heading: str) -> Any:
     match heading:
         case "secrets":
-            return ", ".join(_secret_cell(secret) for secret in source["secrets"])
+            # Those that count first: a narrow terminal cuts off the others.
+            return ", ".join(map(_secret_cell, sorted(source["secrets"], key=lambda one: one["state"] != "active")))
         case "covers the body":
             return "yes" if source["covers_body"] else "NO"
         case "public url":
             return source["public_url"] or ("MISSING" if source["needs_public_url"] else "")
         case "retries for":
-            return _duration(source["retry_window_seconds"])
+            return _window(source["retry_window_seconds"])
     return source[heading]
 
 
@@ -169,15 +170,8 @@ def _secret_cell(secret: Mapping[str, Any]) -> str:
     return " ".join([repr(secret["name"]), secret["state"], *times])
 
 
-def _duration(seconds: float | None) -> str:
-    if seconds is None:
-        return "unknown"
-    if not seconds:
-        return "never"
-    for size, letter in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {letter}"
-    return f"{seconds:g} s"
+def _window(seconds: float | None) -> str:
+    return "unknown" if seconds is None else duration(seconds) if seconds else "never"
 
 
 def _next_reference(settings: SourceSettings) -> str:
@@ -207,9 +201,7 @@ def _plan(inbox: Inbox, settings: SourceSettings, reference: str, until: datetim
     lines = write(kept, reference, until)
     title = profile.title or profile.name
     steps = [
-        _step(
-            f"Have a new secret made at {title}, or choose one where {title} lets you; put it where {reference} finds it."
-        ),
+        _step(f"Have a new secret made at {title}, or choose one where {title} lets you. Put it into {reference}."),
         _step(f"In {where}, {table}, replace secrets by these lines; until {after} both count:", *lines),
         _step("Check it, then restart landfast serve: secrets are read at its start.", check),
         _step(f"Let {title} sign with the new one, before {after}."),

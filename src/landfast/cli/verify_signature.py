@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -18,14 +18,11 @@ from landfast.app.sources import source_of
 from landfast.cli import NEGATIVE
 from landfast.cli.options import find_inbox, json_option
 from landfast.cli.output import body_text, safe, say, say_json, say_pairs
+from landfast.cli.verdict import Question, judge
 from landfast.domain.delivery import Head, Headers
-from landfast.domain.errors import ConfigError, LandfastError, UnverifiedError, UserError
-from landfast.intake.forensics import Case, diagnose
+from landfast.domain.errors import ConfigError, LandfastError, UserError
 from landfast.intake.source import Source
-from landfast.intake.verify import Examined, examine
-from landfast.ports.provider import KeyNeeded, Signature
 from landfast.providers import Profile, names, provider
-from landfast.providers.catalogue import PROFILES
 from landfast.providers.secrets import load_secret
 
 EXAMPLES = """
@@ -38,6 +35,9 @@ Examples:
       --body-file - < body.txt
   landfast verify-signature --source stripe --header 'Stripe-Signature: ...' --body-file body.json
 """
+
+LATEST = 1e11
+"""Unix seconds of the year 5138; what is more are milliseconds."""
 
 NO_TIME = """\
 A captured request is older than the moment in which you look at it. Unless --now or --tolerance is given, it is judged
@@ -55,10 +55,10 @@ as of the time that it was signed, and its age is only shown."""
 )
 @click.option("--source", "source_name", metavar="NAME", help="Instead of both: a source of yours, with its secrets.")
 @click.option("--header", "headers", multiple=True, metavar="'K: V'", help="A header of the request. Repeatable.")
-@click.option("--body-file", type=click.File("rb"), required=True, metavar="F", help="The raw body; - is stdin.")
+@click.option("--body-file", required=True, metavar="F", help="The raw body; - is stdin.")
 @click.option("--url", default="", metavar="U", help="The public URL, with its query: some senders sign it.")
 @click.option("--method", default="POST", show_default=True, metavar="M")
-@click.option("--now", type=float, metavar="UNIX", help="The time to judge it at, as unix seconds.")
+@click.option("--now", metavar="UNIX", help="The time to judge it at, as unix seconds.")
 @click.option("--tolerance", type=click.FloatRange(0), metavar="S", help="Seconds that a signed time may be away.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="What else this provider needs.")
 @click.option("--app", metavar="APP", help="With --source: module:inbox, or a file.")
@@ -69,17 +69,17 @@ def verify_signature(
     secrets: tuple[str, ...],
     source_name: str | None,
     headers: tuple[str, ...],
-    body_file: BinaryIO,
+    body_file: str,
     url: str,
     method: str,
-    now: float | None,
+    now: str | None,
     tolerance: float | None,
     settings: tuple[str, ...],
     app: str | None,
     as_json: bool,
 ) -> int:
     head = _head(method.upper(), url, headers)
-    body = body_file.read()
+    body, at = _body(body_file), None if now is None else _unix(now)
     try:
         if source_name is not None:
             source, others = _configured(source_name, app, has_more=bool(provider_name or secrets or settings))
@@ -90,10 +90,10 @@ def verify_signature(
             say_json({"valid": False, "reason": str(error), "cause": "misuse"})
         raise
     source = replace(source, public_url=url.partition("?")[0] or source.public_url)
-    source, at = _timed(source, head, body, now, tolerance)
-    judged = _judged(source, others, head, body, at)
-    _print(judged, as_json=as_json)
-    return 0 if judged["valid"] else NEGATIVE
+    asked = Question(source, head, body, at, tolerance, others, is_by_hand=source_name is None)
+    told = judge(asked)
+    _print(told, as_json=as_json)
+    return 0 if told["valid"] else NEGATIVE
 
 
 def _head(method: str, url: str, headers: Sequence[str]) -> Head:
@@ -115,6 +115,27 @@ def _bytes(text: str) -> bytes:
         return text.encode("utf-8", "surrogateescape")
 
 
+def _body(file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise UserError(
+            f"verify-signature: --body-file {file!r} cannot be read ({error.strerror}); "
+            "save the raw body there, byte for byte, or give - and send it to stdin"
+        ) from None
+
+
+def _unix(text: str) -> float:
+    try:
+        at = float(text)
+    except ValueError:
+        at = math.nan
+    if not 0 <= at < LATEST:  # written so that a NaN fails it too
+        hint = f"; in seconds, {text} milliseconds are {at / 1000:.0f}" if LATEST <= at < 1000 * LATEST else ""
+        raise UserError(f"verify-signature: --now {text!r} must be unix seconds, such as 1767225600{hint}")
+    return at
+
+
 def _described(name: str | None, secrets: Sequence[str], settings: Sequence[str]) -> Source:
     if not name or not secrets:
         missing = "--secret" if name else "--provider"
@@ -124,14 +145,15 @@ def _described(name: str | None, secrets: Sequence[str], settings: Sequence[str]
         load_secret(
             text,
             provider=profile,
-            name=f"{number}",
+            name="--secret" if len(secrets) == 1 else f"--secret, number {number}",
             environ=os.environ,
             read_file=lambda path: Path(path).read_bytes(),
             allow_short=True,
         )
         for number, text in enumerate(secrets, start=1)
     ]
-    return Source(name, profile, tuple(loaded))
+    named = [replace(secret, name=f"{number}") for number, secret in enumerate(loaded, start=1)]
+    return Source(name, profile, tuple(named))
 
 
 def _profile(name: str, options: dict[str, Any]) -> Profile:
@@ -176,96 +198,6 @@ def _configured(name: str, app: str | None, *, has_more: bool) -> tuple[Source, 
         except LandfastError:
             continue  # only to compare with; `sources check` tells what is wrong with it
     return source_of(found, inbox.settings.folder), others
-
-
-def _timed(
-    source: Source, head: Head, body: bytes, now: float | None, tolerance: float | None
-) -> tuple[Source, datetime]:
-    """The source with the tolerance that was asked for, and the time to judge at."""
-    if now is None and tolerance is None:
-        own = _signed_at(source, head, body)
-        return replace(source, tolerance=math.inf), _moment(own) if own is not None else datetime.now(UTC)
-    at = datetime.now(UTC) if now is None else _moment(now)
-    # Of 0 seconds, none is left: a source's 0 would mean what suits the provider.
-    return source if tolerance is None else replace(source, tolerance=tolerance or 1e-9), at
-
-
-def _moment(unix: float) -> datetime:
-    try:
-        return datetime.fromtimestamp(unix, UTC)
-    except (ValueError, OverflowError, OSError):
-        raise UserError(f"verify-signature: --now {unix:g} is no unix time that a clock could show") from None
-
-
-def _signed_at(source: Source, head: Head, body: bytes) -> float | None:
-    """The request's own time; None where it has none that a clock could show."""
-    try:
-        presented = source.provider.present(head)
-    except UnverifiedError:
-        return None
-    times = [_time_of(each) for each in (presented, *(each for _, each in presented.alternatives))]
-    found = next((at for at in times if at is not None), None) or source.provider.signed_at(head, body)
-    return found if found is not None and 0 < found < 1e11 else None
-
-
-def _time_of(signature: Signature) -> float | None:
-    if signature.signed_at is not None or signature.lifetime is None:
-        return signature.signed_at
-    start, end = signature.lifetime
-    return start or (end if math.isfinite(end) else None)
-
-
-def _judged(source: Source, others: Sequence[Source], head: Head, body: bytes, at: datetime) -> dict[str, Any]:
-    when: dict[str, Any] = {"provider": source.provider.name}
-    own = _signed_at(source, head, body)
-    if own is not None:
-        when |= {"signed_at": _moment(own), "age_seconds": round(datetime.now(UTC).timestamp() - own)}
-    try:
-        examined = examine(source, head, body, now=at)
-    except KeyNeeded as needed:
-        reason = f"{needed}: the provider publishes it there; fetch it and give it with --secret"
-        return {"valid": False, "reason": reason, "cause": "key-needed"} | when
-    except UnverifiedError as error:
-        case = Case(source, head, body, at.timestamp(), others, PROFILES.values())
-        found = diagnose(case)
-        reason = found.sentence if found.cause != "unverified" else error.reason
-        reason += _missing(source, head)
-        return {"valid": False, "reason": reason, "cause": found.cause} | when
-    return {"valid": True, **_genuine(source, examined)} | when
-
-
-def _missing(source: Source, head: Head) -> str:
-    """What was not said and may be why."""
-    profile = source.provider
-    if not isinstance(profile, Profile):
-        return ""
-    unsaid = [name for name, value in profile.given.items() if not value]
-    more = "; the URL is signed too: give --url" if profile.scheme.needs_url and not source.url_of(head) else ""
-    return more + "".join(f"; {profile.name} needs --setting {name}=..." for name in unsaid)
-
-
-def _genuine(source: Source, examined: Examined) -> dict[str, Any]:
-    name = None if examined.secret is None else examined.secret.name
-    fields: dict[str, Any] = {"reason": f"signed with secret {name!r}" if name else "a handshake that nobody signs"}
-    if isinstance(source.provider, Profile) and not source.provider.covers_body:
-        fields["note"] = "the signature does not cover the body: it proves the sender only"
-    if examined.greeting is not None:
-        answer = examined.greeting.answer
-        return fields | {
-            "secret": name,
-            "challenge": {
-                "status": answer.status,
-                "body": answer.body.decode("utf-8", "replace"),
-                "content_type": answer.content_type.decode(),
-                "headers": [[one.decode("latin-1") for one in pair] for pair in answer.headers],
-            },
-        }
-    events = [
-        {"key": one.key, "type": one.type, "occurred_at": one.occurred_at, "entity": one.entity}
-        for one in examined.identities
-    ]
-    first = events[0] if events else {}
-    return fields | {"secret": name, **first, "events": events}
 
 
 def _print(judged: dict[str, Any], *, as_json: bool) -> None:

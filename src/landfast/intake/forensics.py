@@ -16,7 +16,7 @@ from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
 from landfast.intake import variants
 from landfast.intake.source import Source
-from landfast.intake.verify import greet, present
+from landfast.intake.verify import distance, greet, present
 from landfast.ports.provider import NO_KEYS, KeyNeeded, Provider, PublicKey, Secret, Signature
 
 MOST_HMACS = 256
@@ -62,6 +62,8 @@ class Case:
     known: Iterable[Provider] = ()
     """Kinds of senders to compare with."""
     keys: Mapping[str, bytes] = field(default_factory=lambda: NO_KEYS)
+    is_by_hand: bool = False
+    """Whether it was put on a command line, and there is no source to correct."""
     hmacs: int = 0
     hashed: int = 0
     reasons: list[str] = field(default_factory=list)
@@ -125,11 +127,11 @@ def _unpresented(case: Case, reason: str) -> Diagnosis:
         if _is_presented(case.source.provider, head):
             ours = f"{case.source.provider.name} signs with another that we check"
             return Diagnosis("unknown-version", f"{reason}: it has only the version {version}, and {ours}")
-    for encoding, head in variants.respelt(case.head):
+    for has, wanted, head in variants.respelt(case.head):
         if _is_presented(case.source.provider, head):
             secret = case.matching(_active(case), head=head)
             sure = f"; it is right otherwise, by secret {secret.name!r}" if secret else ""
-            sentence = f"{reason}: it is written in {encoding}, and {case.source.provider.name} writes it otherwise"
+            sentence = f"{reason}: it is written in {has}, and {case.source.provider.name} writes it in {wanted}"
             return Diagnosis("signature-encoding", sentence + sure, secret is not None)
     found = _other_source(case) or _another_provider(case, None)
     if found is not None:
@@ -145,7 +147,9 @@ def _untimely(case: Case, signature: Signature, reason: str) -> Diagnosis:
         return Diagnosis("timestamp", f"{reason}: it looks like milliseconds where seconds were expected")
     secret = case.matching(_active(case), signature=signature)
     if secret is not None:
-        more = f"the signature is right otherwise, by secret {secret.name!r}: a clock is off, or it came very late"
+        is_late = signed_at is not None and signed_at < case.now
+        why = f"a clock is off{', or it came very late' if is_late else ''}"
+        more = f"the signature is right otherwise, by secret {secret.name!r}: {why}"
         return Diagnosis("timestamp", f"{reason}, and {_tolerance(case)}; {more}", is_ours=True)
     return Diagnosis("timestamp", f"{reason}, and {_tolerance(case)}")
 
@@ -156,7 +160,7 @@ def _in_the_body(case: Case, signature: Signature) -> Diagnosis | None:
     if secret is None:
         return None
     at = case.source.provider.signed_at(case.head, case.body or b"")
-    away = "is not one" if at is None else f"is {case.now - at:+.0f} s away from our clock, and {_tolerance(case)}"
+    away = "is not one" if at is None else f"is {distance(at, case.now)}, and {_tolerance(case)}"
     return Diagnosis("timestamp", f"the time in the body {away}; the signature is right otherwise", is_ours=True)
 
 
@@ -202,7 +206,7 @@ def _another_url(case: Case, signature: Signature) -> Diagnosis | None:
     for url in variants.urls(case.source.public_url, case.head):
         for query in dict.fromkeys((f"?{case.head.query}" if case.head.query else "", "")):
             if case.matching(_active(case), signature=signature, url=url + query):
-                fix = f"public_url says {case.source.public_url}"
+                fix = f"{'--url' if case.is_by_hand else 'public_url'} says {case.source.public_url}"
                 return Diagnosis("wrong-url", f"it is signed for the address {url}, and {fix}", is_ours=True)
     return None
 
@@ -232,16 +236,19 @@ def _another_form(case: Case, signature: Signature) -> Diagnosis | None:
     return Diagnosis("secret-form", sentence, is_ours=True)
 
 
-def _another_provider(case: Case, _signature: Signature | None) -> Diagnosis | None:
+def _another_provider(case: Case, presented: Signature | None) -> Diagnosis | None:
     """What the head holds is the signature of another kind of sender."""
     own, alike = case.source.provider.name, []
+    ours = set() if presented is None else _digests(presented)
     for provider in case.known:
         signature = None if provider.name == own else _presented(provider, case.head)
-        if signature is None:
+        # Where ours is there and wrong, one in another header explains nothing: it is the older one of the same sender.
+        if signature is None or (ours and ours.isdisjoint(_digests(signature))):
             continue
         if case.matching(_active(case), signature=signature, provider=provider):
-            sentence = f"it is signed as {provider.name} does, with our secret, and the source says {own}"
-            return Diagnosis("other-provider", f"{sentence}: correct its provider", is_ours=True)
+            wrong = "--provider" if case.is_by_hand else "the source's provider"
+            sentence = f"it is signed as {provider.name} does, with our secret: correct {wrong}, which is {own}"
+            return Diagnosis("other-provider", sentence, is_ours=True)
         alike.append(provider.name)
     if not alike or _is_presented(case.source.provider, case.head):
         return None
@@ -265,6 +272,10 @@ def _each(signature: Signature) -> Iterator[Signature]:
     yield signature
     for _, alternative in signature.alternatives:
         yield alternative
+
+
+def _digests(signature: Signature) -> set[bytes]:
+    return {digest for each in _each(signature) for digest in each.digests}
 
 
 def _presented(provider: Provider, head: Head) -> Signature | None:

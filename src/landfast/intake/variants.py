@@ -206,20 +206,21 @@ def relabelled(head: Head) -> Iterator[tuple[str, Head]]:
                     yield found[1].decode(), _with(head, name, changed)
 
 
-def respelt(head: Head) -> Iterator[tuple[str, Head]]:
-    """The head with a digest in it written in another encoding; and the encoding that it has."""
+def respelt(head: Head) -> Iterator[tuple[str, str, Head]]:
+    """The head with a digest in it written in another encoding; the encoding that it has, and that one."""
     return islice(_respelt(head), MOST_HEADS)
 
 
-def _respelt(head: Head) -> Iterator[tuple[str, Head]]:
+def _respelt(head: Head) -> Iterator[tuple[str, str, Head]]:
     for name, value in head.headers:
         for run in _RUN.finditer(value) if len(value) <= 1024 else ():
             for encoding, digest in _digests(run[0]):
                 plain = base64.b64encode(digest)
-                for spelling in (digest.hex().encode(), plain, plain.translate(_URLSAFE).rstrip(b"=")):
+                url_safe = plain.translate(_URLSAFE).rstrip(b"=")
+                for other, spelling in (("hex", digest.hex().encode()), ("base64", plain), ("base64url", url_safe)):
                     if spelling != run[0]:
                         changed = value[: run.start()] + spelling + value[run.end() :]
-                        yield encoding, _with(head, name, changed)
+                        yield encoding, other, _with(head, name, changed)
 
 
 _URLSAFE = bytes.maketrans(b"+/", b"-_")
@@ -240,7 +241,7 @@ def _digests(text: bytes) -> Iterator[tuple[str, bytes]]:
     if twice is not None:
         yield "base64 of hex", twice
     elif len(inside) in _DIGEST_SIZES:
-        yield "base64", inside
+        yield "base64" if base64.b64encode(inside) == text else "base64url", inside
 
 
 def _unhex(text: bytes) -> bytes | None:
@@ -263,6 +264,7 @@ def forms(secrets: Sequence[Secret]) -> Iterator[tuple[Secret, str, bytes]]:
             continue
         text, encoded = secret.key.strip(), base64.b64encode(secret.key)
         yield secret, "without the white space around it", text
+        yield secret, "without the quotes around it", text.strip(b"'\"")
         yield secret, "decoded from base64", _base64(text.removeprefix(b"whsec_"))
         yield secret, "decoded from hex", _hex(text)
         yield secret, "as text, not decoded from base64", encoded

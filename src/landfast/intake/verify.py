@@ -103,4 +103,8 @@ def _check_time(signature: Signature, now: float, tolerance: float) -> None:
 def _check_moment(signed_at: float | None, now: float, tolerance: float) -> None:
     # Written so that a NaN fails it too.
     if signed_at is not None and not abs(now - signed_at) <= tolerance:
-        raise UnverifiedError(f"the timestamp is {now - signed_at:+.0f} s away from our clock")
+        raise UnverifiedError(f"the timestamp is {distance(signed_at, now)}")
+
+
+def distance(signed_at: float, now: float) -> str:
+    return f"{abs(now - signed_at):.0f} s {'before' if signed_at < now else 'after'} our clock"

@@ -53,8 +53,8 @@ def _named(name: str, table: Mapping[str, Any] | None, options: dict[str, Any]) 
     else:
         profile = PROFILES.get(name) or _brought(name)
     if profile is None:
-        nearest = get_close_matches(name.lower(), names(), n=1, cutoff=0.5)
-        hint = f"did you mean {nearest[0]!r}?" if nearest else f"there are {', '.join(names())}"
+        nearest = get_close_matches(name.lower(), names(), n=1)
+        hint = f"did you mean {nearest[0]!r}?" if nearest else f"describe it as [providers.{name}] in landfast.toml"
         raise ConfigError(f"there is no provider {name!r}: {hint}")
     return replace(profile, given=_given(profile, options))
 

@@ -52,7 +52,8 @@ def described(name: str, table: Mapping[str, Any]) -> Profile:
     known = {"scheme", *scheme_fields, *own_fields}
     for key in table:
         if key not in known:
-            raise ConfigError(f"{where}: there is no field {key!r}{_hint(key, known)}")
+            hint = _nearest(key, known) or f": scheme {kind} has {', '.join(sorted(scheme_fields))}"
+            raise ConfigError(f"{where}: there is no field {key!r}{hint}")
     try:
         scheme_values = {key: _value(where, key, value) for key, value in table.items() if key in scheme_fields}
         if "items" in scheme_values and "item:" not in str(table.get("signature", table.get("token", ""))):
@@ -74,7 +75,11 @@ def _check_meaning(where: str, values: Mapping[str, Any]) -> None:
         try:
             check(values[key]) if key in values else None
         except ConfigError as error:
-            raise ConfigError(f"{where}: {key}: {error}") from None
+            raise ConfigError(f"{where}: {key}: {str(error).removeprefix('dedup ')}") from None
+    if str(values.get("timestamp")).startswith("entry:") and not values.get("separator"):
+        raise ConfigError(
+            f"{where}: timestamp is an entry of the signature header; write separator = ',', or what parts it"
+        )
 
 
 def _check_methods(methods: tuple[str, ...]) -> None:
@@ -233,5 +238,9 @@ _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def _hint(key: str, known: Any) -> str:
-    nearest = get_close_matches(key, list(known), n=1)
-    return f": did you mean {nearest[0]}?" if nearest else f": there are {', '.join(sorted(known))}"
+    return _nearest(key, known) or f": there are {', '.join(sorted(known))}"
+
+
+def _nearest(key: str, known: Any) -> str:
+    found = get_close_matches(key, list(known), n=1)
+    return f": did you mean {found[0]}?" if found else ""

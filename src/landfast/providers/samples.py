@@ -48,7 +48,7 @@ def _fillings(profile: Profile) -> Iterator[tuple[str, str]]:
         yield place.partition("|")[0], word
     for name in sorted(Template(getattr(profile.scheme, "content", "")).names):
         if name.startswith(("header:", "body:", "form:", "item:")) and not name.endswith("?"):
-            yield name, "sample"
+            yield name.removesuffix("!"), "sample"
 
 
 def _path_to(kind: str, items: str) -> list[str]:

@@ -48,7 +48,7 @@ def load_secret(
 
 
 _looks_referred = re.compile(r"[A-Z][A-Z0-9_]*|\S*[/.]\S*").fullmatch
-"""Like the name of a variable, or a path. What else stands after a colon may be the password of a secret `user:password`."""
+"""Like a variable's name, or a path. What else stands after a colon may be the password of a secret `user:password`."""
 
 
 def _check_literal(kind: str, place: str, *, name: str) -> None:

@@ -58,7 +58,7 @@ STEPS = INTAKE + PROCESSING
 `stage`, which ends inside of `LedgerTransaction.commit`, where only who knows the driver can stop."""
 
 VIEWS: Mapping[type, Mapping[str, str]] = {
-    Provider: {"verify": "verify", "identify": "identify"},
+    Provider: {"verify": "verify", "find": "identify"},
     Seen: {"has": "seen", "remember": "remember"},
     Recorder: {"record": "record", "tally": "tally"},
     Workbench: {step: step for step in ("requeue", "claim", "claim_suspect", "settle")},

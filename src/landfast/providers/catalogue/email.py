@@ -150,7 +150,8 @@ MANDRILL = Profile(
         signature="header:X-Mandrill-Signature",
         algorithm="sha1",
         encoding="base64",
-        content="{url}{sorted_form}",
+        content="{url}mandrill_events{form:mandrill_events}",  # all fields are signed, but not where a name ends
+        is_whole=True,
     ),
     key="body",  # of the item: its _id is the message's, and mail that comes in has none
     type="item:event | item:type",
