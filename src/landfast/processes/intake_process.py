@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import ssl
 
@@ -16,10 +17,15 @@ from landfast.web.http.server import HttpServer
 DRAIN = GRACE * 0.8
 """Seconds for the answers in flight. The rest of the grace is for the last commit and the last counters."""
 
+YOUNG = 10_000
+"""Objects made between two collections: a batch of new events holds some thousands, none of which is garbage yet."""
+
 
 def run(inbox: Inbox, *, listener: int, lifeline: Lifeline, tls: ssl.SSLContext | None = None) -> None:
     logs.to_stderr("intake")
     lifeline.hold()
+    gc.freeze()  # modules, and the catalogue of providers, stay as long as this process
+    gc.set_threshold(YOUNG)
     uvloop.run(_take_in(inbox, listener, lifeline, tls))
     lifeline.let_go()
 
