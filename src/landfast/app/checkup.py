@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 from landfast.app.sources import profile_of, source_of
-from landfast.config import SourceSettings
+from landfast.config import Settings, SourceSettings
 from landfast.domain.errors import LandfastError
 from landfast.intake.source import Source
 from landfast.ports.provider import PublicKey, Secret
@@ -30,13 +29,13 @@ LEAST_TOLERANCE, MOST_TOLERANCE = 60.0, 900.0
 """Seconds. Below, a sender whose clock drifts is refused; above, a captured request can be sent again at leisure."""
 
 
-def examine_sources(declared: Iterable[SourceSettings], folder: Path, *, now: float) -> Sequence[Check]:
+def examine_sources(declared: Iterable[SourceSettings], overall: Settings, *, now: float) -> Sequence[Check]:
     """For each source a line that says how it is, and one for each thing to know or to mend."""
     checks: list[Check] = []
     loaded: list[Source] = []
     for settings in declared:
         try:
-            source = source_of(settings, folder)
+            source = source_of(settings, overall)
         except LandfastError as error:
             sentence = str(error).removeprefix(f"source {settings.name}: ")
             checks.append(Check(f"source {settings.name}", Level.FAIL, sentence))

@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from landfast.app.caching import seen_cache
+from landfast.app.journaling import journaled
 from landfast.app.sources import source_of
 from landfast.app.stores import make_wakeup, open_inbox, open_stores
-from landfast.caches.local import LocalSeen
 from landfast.config import Settings, SourceSettings
 from landfast.domain.ids import BootId, InboxId, WorkerId
 from landfast.intake.receive import Intake
@@ -25,24 +26,25 @@ from landfast.providers.catalogue import PROFILES
 async def intake(
     settings: Settings, declared: Iterable[SourceSettings], clock: Clock, chance: Chance
 ) -> AsyncIterator[Intake]:
-    sources = [source_of(source, settings.folder) for source in declared]
+    sources = [source_of(source, settings) for source in declared]
     async with (
         open_inbox(settings, clock, chance, migrate=True) as inbox,
         _awake(settings, await inbox.identity()) as wakeup,
+        seen_cache(settings, inbox, clock, chance) as seen,
     ):
-        seen = LocalSeen()
-        recorder = GroupCommit(inbox, seen=seen, wakeup=wakeup)
         boot = BootId(chance.bytes(8))
         names = [source.name for source in sources]
         # While only duplicates come, nobody but the tally notices that the inbox was away, and may be an older one.
-        tally = Tally(inbox, boot=boot, clock=clock, sources=names, on_outage=seen.clear)
-        tally.start()
-        try:
-            yield Intake(sources, recorder=recorder, seen=seen, tally=tally, clock=clock, known=PROFILES.values)
-        finally:
-            # The tally last: what the recorder still has in hand is counted when it is answered.
-            await recorder.close()
-            await tally.close()
+        tally = Tally(inbox, boot=boot, clock=clock, sources=names, on_outage=seen.clear, meters=seen.meters)
+        async with journaled(settings, inbox, boot=boot, clock=clock, seen=seen, tally=tally) as journal:
+            recorder = GroupCommit(journal, seen=seen, wakeup=wakeup)
+            tally.start()
+            try:
+                yield Intake(sources, recorder=recorder, seen=seen, tally=tally, clock=clock, known=PROFILES.values)
+            finally:
+                # The tally last: what the recorder still has in hand is counted when it is answered.
+                await recorder.close()
+                await tally.close()
 
 
 @asynccontextmanager

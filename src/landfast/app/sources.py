@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from landfast.config import SourceSettings, nearest
+from landfast.config import Settings, SourceSettings, nearest
 from landfast.domain.errors import ConfigError
 from landfast.intake.source import Source
 from landfast.ports.provider import Secret
@@ -51,7 +51,7 @@ def secret_of(settings: SourceSettings, number: int, folder: Path) -> Secret:
     return replace(secret, name=name)
 
 
-def source_of(settings: SourceSettings, folder: Path) -> Source:
+def source_of(settings: SourceSettings, overall: Settings) -> Source:
     profile = profile_of(settings)
     if profile.missing:
         needed = profile.missing[0]
@@ -64,12 +64,23 @@ def source_of(settings: SourceSettings, folder: Path) -> Source:
     return Source(
         settings.name,
         profile,
-        secrets_of(settings, folder),
+        secrets_of(settings, overall.folder),
         tolerance=settings.tolerance,
         body_limit=settings.body_limit or 0,
         public_url=settings.public_url,
         confirms=settings.confirm_subscription,
+        is_strict=_is_strict(settings, overall),
+        memory=overall.dedup_memory,
+        rate=settings.rate,
+        key_rate=settings.key_rate,
+        allow_from=settings.allow_from,
     )
+
+
+def _is_strict(settings: SourceSettings, overall: Settings) -> bool:
+    if settings.same_key is None:
+        return overall.preset == "critical"
+    return settings.same_key == "hold"
 
 
 def check_handlers(registry: Registry, sources: Iterable[str]) -> None:

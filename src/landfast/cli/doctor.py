@@ -49,7 +49,7 @@ def _examine(app: str | None) -> Sequence[Check]:
     except ConfigError as error:
         return [failed("configuration", ConfigError(f"{error}{without_app(app)}"))]
     known = f"store {inbox.settings.store}, ledger {inbox.settings.ledger}"
-    sources = examine_sources(inbox.sources.values(), inbox.settings.folder, now=inbox.clock.now().timestamp())
+    sources = examine_sources(inbox.sources.values(), inbox.settings, now=inbox.clock.now().timestamp())
     checks = [Check("configuration", Level.OK, known), *sources]
     for name, examine in (("inbox", _inbox), ("ledger", _ledger)):
         checks += run(_attempted(name, examine, inbox))

@@ -101,7 +101,7 @@ def _known(inbox: Inbox, source: str, app: str | None) -> SourceSettings:
 
 
 def _secret(settings: SourceSettings, inbox: Inbox, now: float) -> Secret:
-    active = source_of(settings, inbox.settings.folder).active(now)
+    active = source_of(settings, inbox.settings).active(now)
     if not active:
         raise UserError(f"send: no secret of {settings.name} is active now; see landfast sources list")
     return active[0]

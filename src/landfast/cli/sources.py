@@ -58,7 +58,7 @@ def list_(*, app: str | None, as_json: bool) -> None:
 def check(*, app: str | None, as_json: bool) -> int:
     """Read every secret; say what would be refused, and what is believed too easily. Exit 1 for what cannot work."""
     inbox = find_inbox(app)
-    checks = examine_sources(inbox.sources.values(), inbox.settings.folder, now=inbox.clock.now().timestamp())
+    checks = examine_sources(inbox.sources.values(), inbox.settings, now=inbox.clock.now().timestamp())
     if not checks:
         fix = f"add one as [sources.NAME] in {FILE}, or with inbox.source(...)"
         checks = [Check("sources", Level.FAIL, f"there is no source{without_app(app)}", fix)]

@@ -194,10 +194,10 @@ def _configured(name: str, app: str | None, *, has_more: bool) -> tuple[Source, 
     others = []
     for other in inbox.sources.values():
         try:
-            others += [source_of(other, inbox.settings.folder)] if other.name != name else []
+            others += [source_of(other, inbox.settings)] if other.name != name else []
         except LandfastError:
             continue  # only to compare with; `sources check` tells what is wrong with it
-    return source_of(found, inbox.settings.folder), others
+    return source_of(found, inbox.settings), others
 
 
 def _print(judged: dict[str, Any], *, as_json: bool) -> None:

@@ -9,6 +9,9 @@ from datetime import datetime
 from landfast.domain.ids import BootId, EventId, InboxId
 from landfast.domain.lifecycle import State
 
+GAUGES = frozenset({"spool_records", "spool_bytes", "journal_backlog"})
+"""Meters that say how much there is now. They count for boots that are running; all others are totals, and add up."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceTally:
@@ -38,6 +41,8 @@ class TallyReport:
     redelivered: Mapping[EventId, int]
     ended: bool = False
     """The last report of an orderly stop. A boot without one is unclean: up to a second of counts is missing."""
+    meters: Mapping[str, int] = field(default_factory=dict)
+    """What else this boot counts, as totals since it began: hits of each cache, records in its spool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +56,4 @@ class Census:
     running_boots: int = 0
     unclean_boots: int = 0
     oldest_ready: datetime | None = None
+    meters: Mapping[str, int] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 
-from landfast.domain.ids import EventId, event_id
+from landfast.domain.ids import EventId, event_id, strict_mark
 
 _NONE: frozenset[bytes] = frozenset()
 
@@ -90,6 +90,15 @@ class Delivery(msgspec.Struct, frozen=True):
     """The headers as JSON pairs, credentials left out; see `intake.identify`."""
     body: bytes
     event_id: EventId
+    hold: str = ""
+    """Why it waits for an operator instead of being processed; empty for nearly all."""
+    is_strict: bool = False
+    """Whether a known key with another body is another event, to be held, and no duplicate."""
+
+    @property
+    def mark(self) -> EventId:
+        """What the seen cache remembers it by: of a strict source, another body is unknown to it."""
+        return strict_mark(self.event_id, self.body) if self.is_strict else self.event_id
 
     @classmethod
     def of(cls, source: str, identity: Identity, *, received_at: datetime, headers: bytes, body: bytes) -> Delivery:
@@ -111,3 +120,5 @@ class Recorded(msgspec.Struct, frozen=True):
 
     event_id: EventId
     is_new: bool
+    in_inbox: bool = True
+    """False where it is durable, but in a spool or journal that the inbox does not know of yet."""

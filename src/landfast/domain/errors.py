@@ -7,6 +7,8 @@ LandfastError
 │   ├── UnverifiedError         401, one generic text; `.reason` is for the operator only
 │   ├── BodyTooLargeError       413
 │   ├── UnsupportedEncodingError 415
+│   ├── ForbiddenError          403: not from this address, or not over HTTPS
+│   ├── TooManyError            429 with Retry-After: a source or an event beyond its rate
 │   └── FramingError            400, 408, 431: the request itself is broken
 ├── OverloadedError        ours, for a while: 503 with Retry-After
 ├── UserError              the developer's or operator's: one sentence that names the field and the fix; exit 2
@@ -14,8 +16,10 @@ LandfastError
 │   ├── AppError                the user's application cannot be imported or used
 │   └── BoundElsewhereError     the inbox belongs to another ledger
 ├── MalformedBodyError     verified, stored, and no handler can be given it: a dead letter with this reason
-├── StoreError             a database's
-│   ├── InboxUnavailableError   down, full, read-only, or its schema is broken
+├── StoreError             a database's, or a journal's
+│   ├── UnavailableError        it cannot take deliveries now; another may
+│   │   ├── InboxUnavailableError   down, full, read-only, or its schema is broken
+│   │   └── JournalUnavailableError the same of a spool or a broker
 │   ├── RowRefusedError         the database refuses this row, whoever asks
 │   ├── LedgerUnavailableError  an outage, or a schema error of Landfast's own statements
 │   ├── ReceiptBusyError        another transaction holds this receipt: release, no attempt
@@ -70,6 +74,14 @@ class UnsupportedEncodingError(SenderError):
     answer = answer.error(415, "content-encoding not supported", close=True)
 
 
+class ForbiddenError(SenderError):
+    answer = answer.error(403, "not allowed from here")
+
+
+class TooManyError(SenderError):
+    answer = answer.error(429, "too many requests", headers=((b"retry-after", b"5"),))
+
+
 class FramingError(SenderError):
     answer = answer.error(400, "malformed request", close=True)
 
@@ -102,8 +114,16 @@ class StoreError(LandfastError):
     """A database failed us."""
 
 
-class InboxUnavailableError(StoreError):
+class UnavailableError(StoreError):
+    """What should make deliveries durable cannot be used now; the same call may succeed later."""
+
+
+class InboxUnavailableError(UnavailableError):
     """The inbox cannot be used now; the same call may succeed later."""
+
+
+class JournalUnavailableError(UnavailableError):
+    """The spool is full or failing, or the broker does not answer."""
 
 
 class RowRefusedError(StoreError):

@@ -33,6 +33,11 @@ def event_id(source: str, key: str) -> EventId:
     return EventId(hashlib.sha256(framed).digest()[:16])
 
 
+def strict_mark(event: EventId, body: bytes) -> EventId:
+    """An event together with its very bytes."""
+    return EventId(hashlib.sha256(event + hashlib.sha256(body).digest()).digest()[:16])
+
+
 def ids_from(prefix: str) -> tuple[EventId, EventId]:
     """The first and the last id that begin with these hexadecimal digits."""
     first, last = (EventId(bytes.fromhex(prefix.ljust(32, filler))) for filler in "0f")

@@ -10,7 +10,7 @@ from functools import lru_cache
 import msgspec
 
 from landfast.domain.delivery import Delivery, Head, Headers, Identity
-from landfast.domain.ids import EventId, event_id
+from landfast.domain.ids import EventId, event_id, strict_mark
 from landfast.intake.source import Source
 from landfast.ports.provider import Found
 
@@ -24,6 +24,14 @@ CREDENTIAL_ENDINGS = (b"-token", b"-secret", b"-password", b"-api-key", b"-apike
 
 def event_of(source: Source, found: Found) -> EventId:
     return event_id(source.name, _storable_key(found.key))
+
+
+def mark_of(source: Source, found: Found, event: EventId, body: bytes, now: datetime) -> EventId:
+    """What the seen cache knows this event of the request by; as `Delivery.mark`."""
+    if not source.is_strict:
+        return event
+    own = found.identity(now).body
+    return strict_mark(event, body if own is None else own)
 
 
 def identify(found: Found, *, now: datetime) -> Identity:
@@ -56,6 +64,7 @@ def deliveries(
                 headers=headers,
                 body=body if identity.body is None else identity.body,
                 event_id=event,
+                is_strict=source.is_strict,
             )
         )
     return made

@@ -27,7 +27,7 @@ from landfast.domain.errors import (
 )
 from landfast.domain.ids import EventId
 from landfast.intake.answers import answer_to
-from landfast.intake.identify import deliveries, event_of
+from landfast.intake.identify import deliveries, event_of, mark_of
 from landfast.intake.keys import Keys
 from landfast.intake.record import Conclude, Outcome
 from landfast.intake.reports import Reports
@@ -118,7 +118,8 @@ class Intake:
                 self._tally.withdrawn(source.name)
                 return source.provider.thanks or EMPTY
             events = [event_of(source, each) for each in found]
-            if all(map(self._seen.has, events)):
+            marks = [mark_of(source, *each, body, now) for each in zip(found, events, strict=True)]
+            if all(map(self._seen.has, marks)):
                 return self._duplicate(source, events)
             request = deliveries(source, found, events, head=head, body=body, now=now)
             self._recorder.record(request, partial(self._conclude, source, events[0], answered))

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 from landfast import telemetry
 from landfast.domain.delivery import Delivery, Recorded
-from landfast.domain.errors import InboxUnavailableError, OverloadedError, RowRefusedError
-from landfast.ports.inbox import Recorder
+from landfast.domain.errors import OverloadedError, RowRefusedError, UnavailableError
+from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
 
@@ -42,8 +42,8 @@ class _Waiting:
 
 
 class GroupCommit:
-    def __init__(self, recorder: Recorder, *, seen: Seen, wakeup: Wakeup, budget: int = BUDGET) -> None:
-        self._recorder = recorder
+    def __init__(self, journal: Journal, *, seen: Seen, wakeup: Wakeup, budget: int = BUDGET) -> None:
+        self._journal = journal
         self._seen = seen
         self._wakeup = wakeup
         self._budget = budget
@@ -94,12 +94,12 @@ class GroupCommit:
         try:
             # Crash before the COMMIT in here: nobody was answered, every sender comes again. After it: the events are
             # stored, and the retries of those we did not answer are duplicates.
-            recorded = await self._recorder.record([delivery for delivery, _ in rows])
+            recorded = await self._journal.record([delivery for delivery, _ in rows])
             for (_, request), row in zip(rows, recorded, strict=True):
                 request.recorded.append(row)
         except RowRefusedError as error:
             await self._split(batch, error)
-        except InboxUnavailableError as error:
+        except UnavailableError as error:
             self._note_outage(error)
             self._conclude_all(batch, OverloadedError())
         except Exception as error:  # noqa: BLE001 - whatever it was, the senders are answered and the next batch goes on
@@ -107,7 +107,7 @@ class GroupCommit:
             self._conclude_all(batch, error)
         else:
             self._is_down = False
-            self._acknowledge(batch, recorded)
+            self._acknowledge(batch, rows, recorded)
 
     async def _split(self, batch: list[_Waiting], error: RowRefusedError) -> None:
         """One bad row must not fail its neighbours: halve until it is alone."""
@@ -120,10 +120,12 @@ class GroupCommit:
         telemetry.error("the inbox refuses a row", source=first.source, id=first.event_id, error=error)
         self._conclude_all(batch, error)
 
-    def _acknowledge(self, batch: list[_Waiting], recorded: Sequence[Recorded]) -> None:
+    def _acknowledge(
+        self, batch: list[_Waiting], rows: Sequence[tuple[Delivery, _Waiting]], recorded: Sequence[Recorded]
+    ) -> None:
         try:
             # Only now, after the COMMIT: a cache that knows an event before it is durable would swallow the retry.
-            self._seen.remember(row.event_id for row in recorded)
+            self._remember(rows, recorded)
             if any(row.is_new for row in recorded):
                 self._wakeup.nudge()
         except Exception as error:  # noqa: BLE001 - both are hints: what is stored is answered, whatever becomes of them
@@ -131,6 +133,12 @@ class GroupCommit:
         self._conclude_all(batch, None)
         # Behind the answers in the loop's queue: no sender waits for our log.
         asyncio.get_running_loop().call_soon(_log_stored, batch)
+
+    def _remember(self, rows: Sequence[tuple[Delivery, _Waiting]], recorded: Sequence[Recorded]) -> None:
+        marks = [(delivery.mark, row.in_inbox) for (delivery, _), row in zip(rows, recorded, strict=True)]
+        self._seen.remember([mark for mark, in_inbox in marks if in_inbox])
+        if elsewhere := [mark for mark, in_inbox in marks if not in_inbox]:
+            self._seen.remember(elsewhere, in_inbox=False)
 
     def _conclude_all(self, batch: list[_Waiting], error: Exception | None) -> None:
         for request in batch:
@@ -140,7 +148,7 @@ class GroupCommit:
             except Exception as failure:  # noqa: BLE001 - one connection that fails must not keep its neighbours waiting
                 telemetry.error("an answer could not be given", trace=failure)
 
-    def _note_outage(self, error: InboxUnavailableError) -> None:
+    def _note_outage(self, error: UnavailableError) -> None:
         # It may come back as an older self, restored from a backup: what it has forgotten must not be a duplicate.
         self._seen.clear()
         if not self._is_down:  # once per outage, not once per batch

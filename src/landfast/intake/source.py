@@ -26,6 +26,16 @@ class Source:
     anybody may choose."""
     confirms: bool = False
     """Whether a handshake's address may be opened without asking the operator."""
+    is_strict: bool = False
+    """Whether a known key with another body is another event, to be held, and no duplicate."""
+    memory: float = math.inf
+    """Seconds: an event whose own time is longer ago may be one that the inbox has forgotten."""
+    rate: float | None = None
+    """Verified deliveries a second; no limit unless it is set."""
+    key_rate: float | None = None
+    """The same for deliveries of one event."""
+    allow_from: tuple[str, ...] = ()
+    """Addresses and networks that may send; everybody unless it is set."""
 
     refused: Answer = field(init=False, repr=False, compare=False)
     """The answer to a wrong signature."""

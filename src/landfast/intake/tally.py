@@ -7,7 +7,7 @@ second of counts, and leaves its boot without a last report, which marks it as u
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from landfast import telemetry
 from landfast.domain.census import SourceTally, TallyReport
@@ -46,9 +46,11 @@ class Tally:
         clock: Clock,
         sources: Iterable[str] = (),
         on_outage: Callable[[], None] = lambda: None,
+        meters: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._recorder = recorder
         self._on_outage = on_outage
+        self._meters = meters
         self._boot = boot
         self._clock = clock
         # "" is for requests that name no source of ours.
@@ -76,6 +78,11 @@ class Tally:
     def rejected(self, source: str) -> None:
         self._counts[source].rejected += 1
 
+    def was_known(self, source: str) -> None:
+        """What a spool or journal acknowledged as stored turned out to be in the inbox already."""
+        self._counts[source].stored -= 1
+        self._counts[source].duplicate += 1
+
     def came_again(self, event: EventId, times: int = 1) -> None:
         counted = self._redelivered.get(event)
         if counted is not None:
@@ -98,7 +105,9 @@ class Tally:
             if not (ended or self._redelivered or totals != self._reported or self._is_due()):
                 return
             redelivered, self._redelivered = self._redelivered, {}
-            report = TallyReport(boot=self._boot, sources=totals, redelivered=redelivered, ended=ended)
+            report = TallyReport(
+                boot=self._boot, sources=totals, redelivered=redelivered, ended=ended, meters=self._meters()
+            )
             try:
                 # Crash before it: this second's counts are missing and the boot stays unclean. After it: nothing, the
                 # report holds totals.

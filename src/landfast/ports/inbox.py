@@ -15,9 +15,10 @@ from landfast.domain.filter import Filter
 from landfast.domain.ids import EventId, InboxId, Token, WorkerId
 from landfast.domain.outcome import Claim, Settlement
 from landfast.domain.summary import Cursor, EventRecord, EventSummary
+from landfast.ports.journal import Journal
 
 
-class Recorder(Protocol):
+class Recorder(Journal, Protocol):
     """Intake's view."""
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:

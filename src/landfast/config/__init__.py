@@ -1,0 +1,23 @@
+"""Settings: `landfast.toml`, then LANDFAST_* in the environment, then what the code says; each may override the last.
+
+Every mistake is a ConfigError: one sentence that names the key, where it was read, and the fix. A value that may hold a
+password is never repeated in it.
+"""
+
+from landfast.config.keys import nearest
+from landfast.config.reading import FILE, load, strange_variables
+from landfast.config.settings import Address, SecretSettings, Server, Settings, SourceSettings
+from landfast.config.sources import source
+
+__all__ = [
+    "FILE",
+    "Address",
+    "SecretSettings",
+    "Server",
+    "Settings",
+    "SourceSettings",
+    "load",
+    "nearest",
+    "source",
+    "strange_variables",
+]

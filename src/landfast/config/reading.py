@@ -1,0 +1,189 @@
+"""Read the settings: the file, then the environment, then what the code says."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+
+from landfast.config.keys import KEYS, checked, nearest, networks
+from landfast.config.settings import POSTGRES, Address, Server, Settings, SourceSettings
+from landfast.config.sources import source
+from landfast.domain.errors import ConfigError
+
+FILE = "landfast.toml"
+SCHEMES = {"redis": ("redis", "rediss", "valkey", "valkeys", "unix"), "journal": ("nats", "tls")}
+
+
+def load(
+    path: Path | str | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Settings:
+    environ = os.environ if environ is None else environ
+    file = _file(path, environ)
+    tables = _read(file) if file is not None else {}
+    folder = file.parent if file is not None else Path()
+    sources, providers = tables.pop("sources", {}), tables.pop("providers", {})
+    # Paths in a file are relative to that file; those of the environment and the code, to where we run.
+    layers = (
+        (tables, f"{file.name if file else FILE}: ", folder),
+        (_environment(environ), "LANDFAST_", Path()),
+        (dict(overrides or {}), "Inbox(): ", Path()),
+    )
+    found: dict[str, Any] = {}
+    for layer, where, start in layers:
+        found |= {name: _made(name, value, start, where) for name, value in checked(layer, KEYS, where).items()}
+    return _settled(found, _sources(sources, providers, file), providers, folder)
+
+
+def strange_variables(environ: Mapping[str, str] | None = None) -> list[str]:
+    """A sentence for each LANDFAST_* variable that nobody reads: a typing mistake, most likely."""
+    known = ["LANDFAST_CONFIG", *(f"LANDFAST_{key.upper()}" for key in KEYS)]
+    all_of_them = f"; the variables are {', '.join(known)}"
+    return [
+        f"{name} is set, and nothing reads it{nearest(name, known) or all_of_them}"
+        for name in sorted(os.environ if environ is None else environ)
+        if name.startswith("LANDFAST_") and name not in known
+    ]
+
+
+def _file(path: Path | str | None, environ: Mapping[str, str]) -> Path | None:
+    """The file to read. One that was asked for must be there; `landfast.toml` in the current directory need not."""
+    asked = path or environ.get("LANDFAST_CONFIG")
+    if asked:
+        file = Path(asked)
+        if not file.is_file():
+            raise ConfigError(f"configuration: there is no file {str(file)!r}; correct the path, or run landfast init")
+        return file
+    return Path(FILE) if Path(FILE).is_file() else None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file.name}: not valid TOML: {error}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file.name}: not UTF-8; save it as UTF-8") from None
+    except OSError as error:
+        raise ConfigError(f"{file.name}: cannot be read: {error.strerror}") from None
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    """LANDFAST_PORT and the like, by key, as the types that the keys take. Others are not ours to judge."""
+    found: dict[str, Any] = {}
+    for key, rule in KEYS.items():
+        name = f"LANDFAST_{key.upper()}"
+        text = environ.get(name)
+        if text is None or (text == "" and rule.kind is not str):
+            continue
+        try:
+            found[key] = _from_text(text, rule.kind)
+        except ValueError:
+            wanted = "true or false" if rule.kind is bool else "a number"
+            raise ConfigError(
+                f"{name}: {text!r} is not {wanted}; set it to one, such as {rule.example}, or unset it"
+            ) from None
+    return found
+
+
+def _from_text(text: str, kind: type) -> Any:
+    if kind is list:
+        return [each.strip() for each in text.split(",")]
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.lower() == "true"
+    return kind(text)
+
+
+def _made(name: str, value: Any, folder: Path, where: str) -> Any:
+    """A checked value as the settings hold it."""
+    match name:
+        case "store" | "ledger":
+            return _address(name, value, folder, where)
+        case "redis" | "journal":
+            return _server(name, value, where)
+        case "spool":
+            return folder / value
+        case "trusted_proxies":
+            return networks(_named(name, where), value)
+    return value
+
+
+def _server(name: str, text: str, where: str) -> Server:
+    schemes = SCHEMES[name]
+    try:
+        parts = urlsplit(text)
+        is_whole = parts.scheme in schemes and bool(parts.hostname or parts.scheme == "unix") and parts.port != 0
+    except ValueError:
+        is_whole = False
+    if not is_whole:  # not repeated: it may hold a password
+        raise ConfigError(f"{_named(name, where)} must be an address, such as {KEYS[name].example}")
+    return Server(text, _named(name, where))
+
+
+def _named(name: str, where: str) -> str:
+    return f"{where}{name.upper()}" if where == "LANDFAST_" else f"{where}{name}"
+
+
+def _address(name: str, text: str, folder: Path, where: str) -> Address:
+    origin = f"{where}{name.upper()}" if where == "LANDFAST_" else where.removesuffix(": ")
+    if text.startswith(POSTGRES):
+        try:
+            urlsplit(text).port  # noqa: B018 - reading it is what checks it
+        except ValueError:
+            raise ConfigError(f"{name}: the PostgreSQL address is malformed; check its host and port") from None
+        return Address(text, origin)
+    scheme, colon, rest = text.partition(":")
+    if colon and scheme != "sqlite":
+        # The rest may hold a password: only the scheme is repeated.
+        raise ConfigError(f"{name}: {scheme!r} is no kind of database; use sqlite:PATH or postgresql://...")
+    path = rest.removeprefix("//") if colon else text
+    if not path:
+        raise ConfigError(f"{name}: sqlite: needs a path, such as sqlite:landfast.db")
+    return Address(str(folder / path), origin)
+
+
+def _sources(tables: Any, providers: Any, file: Path | None) -> dict[str, SourceSettings]:
+    for key, given, example in (("sources", tables, "stripe"), ("providers", providers, "acme")):
+        if not isinstance(given, dict) or not all(isinstance(table, dict) for table in given.values()):
+            raise ConfigError(f"{FILE}: {key} must be tables, such as [{key}.{example}]")
+    name = file.name if file else FILE
+    return {
+        key: source(key, table, where=f"{name}: sources.{key}: ", providers=providers) for key, table in tables.items()
+    }
+
+
+def _settled(
+    found: dict[str, Any], sources: dict[str, SourceSettings], providers: dict[str, Any], folder: Path
+) -> Settings:
+    store = found.setdefault("store", Address(str(folder / "landfast.db")))
+    default = str(Path(store.target).parent / "landfast-ledger.db") if store.is_sqlite else store.target
+    ledger = found.setdefault("ledger", Address(default, "it follows store"))
+    if store.is_sqlite and ledger.is_sqlite and Path(store.target).resolve() == Path(ledger.target).resolve():
+        raise ConfigError("ledger: it is the store's own file; on SQLite they must be two files")
+    if ledger.is_sqlite:
+        for key in ("hands", "workers"):
+            if found.get(key, 1) > 1:
+                raise ConfigError(
+                    f"{key} is {found[key]}, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL"
+                )
+    found.setdefault("hands", 1 if ledger.is_sqlite else 8)
+    _apply_preset(found, folder)
+    return Settings(**found, sources=MappingProxyType(sources), providers=MappingProxyType(providers), folder=folder)
+
+
+def _apply_preset(found: dict[str, Any], folder: Path) -> None:
+    """A preset says which layers there are; what is missing of them is found now, not in the first storm."""
+    preset = found.get("preset")
+    if preset in ("high-volume", "critical") and "redis" not in found:
+        raise ConfigError(f"preset is {preset!r}, which needs redis; write redis = {KEYS['redis'].example}")
+    if preset == "critical" and "journal" not in found:
+        found.setdefault("spool", folder / "landfast-spool")

@@ -1,0 +1,138 @@
+"""What can be set, as the rest of Landfast reads it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+POSTGRES = ("postgresql://", "postgres://")
+
+DAY = 86_400.0
+GIBIBYTE = 2**30
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Address:
+    """Where a database is: a SQLite file or a PostgreSQL DSN. It prints without its password."""
+
+    target: str
+    origin: str = field(default="the default", compare=False)
+    """Who says so: a file, a variable, the code. For the sentence about what is wrong with it."""
+
+    @property
+    def is_sqlite(self) -> bool:
+        return not self.target.startswith(POSTGRES)
+
+    def __str__(self) -> str:
+        return self.target if self.is_sqlite else _without_password(self.target, scheme="postgresql")
+
+    def __repr__(self) -> str:
+        return f"Address({str(self)!r})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Server:
+    """Where a cache or a broker is. It prints without its password."""
+
+    target: str
+    origin: str = field(default="the default", compare=False)
+
+    def __str__(self) -> str:
+        return _without_password(self.target, scheme=self.target.partition(":")[0])
+
+    def __repr__(self) -> str:
+        return f"Server({str(self)!r})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretSettings:
+    value: str = field(repr=False)
+    """A reference (`env:NAME`, `file:PATH`) or a literal, so never in a repr."""
+    name: str | None = None
+    """For logs; its number in the source unless it is set."""
+    start: float = -math.inf
+    end: float = math.inf
+    """Unix seconds: `from` and `until` in the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSettings:
+    name: str
+    provider: str
+    secrets: tuple[SecretSettings, ...]
+    tolerance: float = 0.0
+    """Seconds a signature's own timestamp may be off; 0 for what suits the provider, 300 for most."""
+    dedup: str | None = None
+    dedup_key: str | None = field(default=None, repr=False)
+    ordered_by: str | None = None
+    body_limit: int | None = None
+    """Bytes; the provider's own limit unless it is set."""
+    public_url: str = ""
+    """The address that the sender was given: some sign it."""
+    allow_short_secret: bool = False
+    confirm_subscription: bool = False
+    """Whether the address in a handshake is opened without asking."""
+    same_key: str | None = None
+    """What a known key with another body is: a `duplicate`, or another event to `hold`; the preset says unless this
+    does."""
+    rate: float | None = None
+    """Verified deliveries a second that one intake process takes; no limit unless it is set."""
+    key_rate: float | None = None
+    """The same for deliveries of one event."""
+    allow_from: tuple[str, ...] = ()
+    """Addresses and networks that may send; everybody unless it is set."""
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What only this provider takes, such as verify_token; and all that describes the generic one."""
+    described: Mapping[str, Any] | None = None
+    """The table `[providers.NAME]` of this file, if the provider is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    store: Address
+    ledger: Address
+    app: str | None = None
+    host: str = "127.0.0.1"
+    """The loopback: a server that the world can reach is a decision, not a default."""
+    port: int = 8420
+    intakes: int = 1
+    workers: int = 1
+    hands: int
+    """How many events one worker processes at a time: 8 on PostgreSQL; 1 on SQLite, which has one writer."""
+    lease: float = 30.0
+    """Seconds until a worker that said nothing is taken for dead. It says something every third of that."""
+    preset: str | None = None
+    redis: Server | None = None
+    """A Redis or Valkey that all intakes share what they have seen through."""
+    journal: Server | None = None
+    """A NATS JetStream that takes deliveries in before the inbox does."""
+    drainers: int = 1
+    """How many processes bring the journal into the inbox."""
+    spool: Path | None = None
+    """The folder that takes deliveries in while the inbox, or the journal, cannot."""
+    spool_limit: int = GIBIBYTE
+    """Bytes of it: at 2 KB an event, half a million of them."""
+    spool_anywhere: bool = False
+    """Also in memory, or in a container's own layer, where what is acknowledged goes when the machine or container
+    does."""
+    dedup_memory: float = 35 * DAY
+    """Seconds: how long an event is surely known again. One whose own time is longer ago is held."""
+    https_only: bool = False
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses and networks whose X-Forwarded-For and X-Forwarded-Proto are believed."""
+    sources: Mapping[str, SourceSettings] = field(default_factory=dict)
+    providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The tables `[providers.NAME]`, as they are written."""
+    folder: Path = field(default_factory=Path)
+    """Where the configuration was found: relative paths in it start there."""
+
+
+def _without_password(url: str, *, scheme: str) -> str:
+    parts = urlsplit(url)
+    at = f"{parts.username}@" if parts.username else ""
+    # The query may hold a password too, so it is left out whole.
+    return f"{scheme}://{at}{parts.netloc.rpartition('@')[2]}{parts.path}"
