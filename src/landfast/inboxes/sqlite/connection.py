@@ -12,12 +12,11 @@ from typing import TypeVar
 import apsw
 
 from landfast.domain.errors import ConfigError, InboxUnavailableError
+from landfast.inboxes.sqlite.checkpoint import Checkpoints
 from landfast.inboxes.sqlite.thread import OwnThread
 
 T = TypeVar("T")
 
-CHECKPOINT_PAGES = 16_000
-"""64 MB of WAL between checkpoints: each stalls one commit, and pages that change often are then written once."""
 WAL_KEPT = 64 * 1024 * 1024
 """Bytes of WAL file kept after a checkpoint: one round's worth, so that a burst does not hold the disk for ever."""
 BUSY_MILLISECONDS = 5_000
@@ -35,6 +34,7 @@ class SqliteFile:
         self._connections: dict[bool, apsw.Connection] = {}  # by whether they are durable
         self._inode: tuple[int, int] | None = None
         self._is_shaken = False
+        self._checkpoints = Checkpoints(self._path)
 
     async def open(self) -> None:
         self._thread = OwnThread(f"landfast {self._path.name}")
@@ -131,7 +131,7 @@ class SqliteFile:
             connection.close()
             raise ConfigError(f"store: {self._path} cannot have a write-ahead log; set LANDFAST_STORE to a local disk")
         connection.pragma("synchronous", synchronous)
-        connection.pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+        connection.set_wal_hook(self._checkpoints.after_commit)
         connection.pragma("journal_size_limit", WAL_KEPT)
         connection.pragma("trusted_schema", "OFF")
         return connection
