@@ -201,7 +201,10 @@ def _event_lines(profile: Profile) -> Iterator[str]:
     if profile.entity:
         yield f"- entity: `{profile.entity}`"
     if profile.occurred_at:
-        yield f"- time: `{profile.occurred_at}`"
+        object_s = ", when its object last changed" if profile.time_of_object else ""
+        yield f"- time: `{profile.occurred_at}`{object_s}"
+    if profile.body_varies:
+        yield "- a later delivery of an event may have other bytes: the preset `critical` does not hold it for them"
     if profile.fetch_back:
         yield "- it only says that something changed: the handler asks the provider what"
 

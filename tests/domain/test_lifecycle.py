@@ -10,9 +10,12 @@ from landfast.domain.lifecycle import (
     from_states,
 )
 
+RECORDED = {State.READY, State.HELD}
+"""Where an event begins."""
 
-def test_every_state_but_the_first_is_reached_from_ready() -> None:
-    reached, frontier = {State.READY}, [State.READY]
+
+def test_every_state_is_reached_from_where_an_event_begins() -> None:
+    reached, frontier = set(RECORDED), list(RECORDED)
     while frontier:
         state = frontier.pop()
         for (begin, _), end in TRANSITIONS.items():
@@ -45,6 +48,11 @@ def test_a_signal_that_the_table_does_not_list_is_refused() -> None:
     assert after(State.DEAD, Signal.FINISH) is None
     assert after(State.DONE, Signal.BURY) is None
     assert after(State.CLAIMED, Signal.FINISH) is State.DONE
+
+
+def test_what_is_held_moves_by_an_operator_only() -> None:
+    assert {signal for state, signal in TRANSITIONS if state is State.HELD} == {Signal.ADMIT, Signal.DISCARD}
+    assert State.HELD not in TRANSITIONS.values()
 
 
 def test_every_signal_is_heard_somewhere() -> None:

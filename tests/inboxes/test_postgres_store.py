@@ -86,7 +86,7 @@ async def test_of_two_that_migrate_at_once_one_does_the_work(database: str) -> N
     one, other = PostgresBench(database), PostgresBench(database)
     await asyncio.gather(one.inbox.open(), other.inbox.open())
     applied = await asyncio.gather(one.inbox.migrate(), other.inbox.migrate())
-    assert sorted(map(list, applied)) == [[], ["0001_inbox"]]
+    assert sorted(map(list, applied)) == [[], ["0001_inbox", "0002_layers"]]
     await one.close()
     await other.close()
 
@@ -113,21 +113,21 @@ async def test_a_broken_migration_is_named_and_changes_nothing(
 ) -> None:
     broken = [
         *MIGRATIONS,
-        Migration(2, "fine", "CREATE TABLE landfast.half (a int)"),
-        Migration(3, "broken", "CREATE TABLE landfast.whole (a int); SELECT nonsense"),
+        Migration(3, "fine", "CREATE TABLE landfast.half (a int)"),
+        Migration(4, "broken", "CREATE TABLE landfast.whole (a int); SELECT nonsense"),
     ]
     monkeypatch.setattr(housekeeping, "MIGRATIONS", broken)
-    with pytest.raises(ConfigError, match=r"0003_broken.*nothing was changed"):
+    with pytest.raises(ConfigError, match=r"0004_broken.*nothing was changed"):
         await bench.inbox.migrate()
     assert await bench.fetch("SELECT to_regclass('landfast.half')") == [None]
-    assert "behind (1 of 3)" in " ".join(await bench.inbox.problems())
-    monkeypatch.setattr(housekeeping, "MIGRATIONS", broken[:2])
-    assert list(await bench.inbox.migrate()) == ["0002_fine"]
+    assert "behind (2 of 4)" in " ".join(await bench.inbox.problems())
+    monkeypatch.setattr(housekeeping, "MIGRATIONS", broken[:3])
+    assert list(await bench.inbox.migrate()) == ["0003_fine"]
     assert list(await bench.inbox.problems()) == []
 
 
 async def test_a_schema_from_the_future_is_refused(bench: PostgresBench) -> None:
-    await bench.fetch("INSERT INTO landfast.migration VALUES (2, 'future')")
+    await bench.fetch("INSERT INTO landfast.migration VALUES (99, 'future')")
     with pytest.raises(ConfigError, match="newer"):
         await bench.inbox.migrate()
     assert "newer" in " ".join(await bench.inbox.problems())

@@ -90,8 +90,11 @@ def _check_state(now: EventSummary, event: Expected, there: Mapping[tuple[str, s
         case State.DONE:
             assert handlers and all(done), f"I4: {where}"
         case State.DEAD:
-            assert any(buried) or (event.malformed and now.reason == "malformed_body"), f"I4: {where}"
+            unseen = (event.malformed and now.reason == "malformed_body") or (event.late and now.reason == "discarded")
+            assert any(buried) or unseen, f"I4: {where}"
             assert not handlers or not all(done), f"I4: a dead letter whose writes all happened: {where}"
+        case State.HELD:
+            assert event.late and not any(done), f"I3: {where}"
         case State.UNHANDLED:
             assert not handlers, f"I3: {where}"
         case _:

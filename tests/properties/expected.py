@@ -35,6 +35,7 @@ class Expected:
     type: str
     body: bytes
     malformed: bool
+    late: bool = False
     state: State = State.READY
     run: int = 1
     forced: set[int] = field(default_factory=set)
@@ -70,6 +71,13 @@ class Expected:
             self.suspect = True
         self.state, self.token, self.expired = State.CLAIMED, token, False
         return Held(self.key, token, self.run, self.run in self.forced, self.crashes, dict(self.tries))
+
+    def decide(self, signal: Signal) -> bool:
+        """What an operator says about a held event; whether it was held."""
+        follows = after(self.state, signal)
+        if follows is not None:
+            self.state = follows
+        return follows is not None
 
     def replay(self, *, forced: bool) -> bool:
         if after(self.state, Signal.REPLAY) is None:

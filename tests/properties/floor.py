@@ -36,10 +36,14 @@ from landfast.processing.threads import Threads
 from landfast.processing.transact import Transactor
 from landfast.providers import provider
 from landfast.testing.clock import SeededChance
+from landfast.testing.factory import DAWN
 from landfast.testing.signing import sign
 from landfast.wakeups.local import LocalWakeup
 from tests.processing.shop import Shop
 from tests.properties.expected import ATTEMPTS
+
+MEMORY = 35 * 86_400.0
+"""Seconds: an event that happened longer ago is held."""
 
 LEASE = 600.0
 """Seconds: so long that none expires by itself, however slow the machine."""
@@ -125,7 +129,7 @@ class Floor:
         boot, clock = BootId(self.boots.to_bytes(8, "big")), self.shop.clock
         self.tally = Tally(self.shop.inbox, boot=boot, clock=clock, sources=["stripe"])
         await self.tally.flush()  # as `start` does: an intake is known to run before it takes anything
-        source = Source("stripe", profile, secrets)
+        source = Source("stripe", profile, secrets, memory=MEMORY)
         self.intake = Intake([source], recorder=group, seen=seen, tally=self.tally, clock=clock)
 
     async def send(self, body: bytes, *, secret: str, signed: bytes | None = None) -> Answer:
@@ -192,8 +196,9 @@ class Floor:
         ledger, clock = self.shop.ledger, self.shop.clock
         transactor = Transactor(ledger, registry, clock, self.threads, Watch(_hung))
         conclusion = Conclusion(ledger, clock, SeededChance(hand.number))
-        grouping = Grouping(transactor, ledger, lambda: False)
-        return Execution(self.shop.inbox_id, registry, grouping, Outages(clock), conclusion, clock)
+        outages = Outages(clock)
+        grouping = Grouping(transactor, ledger, lambda: False, outages)
+        return Execution(self.shop.inbox_id, registry, grouping, outages, conclusion, clock)
 
     async def _create_order(self, event: Event, tx: Any) -> None:
         await tx.execute(WRITE, event.key, "create_order", event.run)
@@ -221,9 +226,10 @@ class Floor:
         self.sent.append((order, effect.key, effect.run))
 
 
-def order(key: str, type_: str, *, malformed: bool) -> bytes:
+def order(key: str, type_: str, *, malformed: bool, late: bool = False) -> bytes:
     """A body that Stripe could have sent; a malformed one says a thing twice, which only strict decoding minds."""
-    sent = msgspec.json.encode({"id": key, "object": "event", "type": type_, "created": 1767225600})
+    created = int(DAWN.timestamp() - (MEMORY + 1 if late else 0))
+    sent = msgspec.json.encode({"id": key, "object": "event", "type": type_, "created": created})
     return sent[:-1] + b',"amount":1,"amount":2}' if malformed else sent
 
 

@@ -53,13 +53,14 @@ class Webhooks(Ground):
         when=lambda self: len(self.events) < EVENTS,
         type_=types,
         malformed=st.integers(0, 5).map(lambda drawn: drawn == 0),
+        late=st.integers(0, 5).map(lambda drawn: drawn == 0),
     )
-    def deliver(self, type_: str, malformed: bool) -> None:
+    def deliver(self, type_: str, malformed: bool, late: bool) -> None:
         key = f"evt_{len(self.events) + 1}"
-        body = order(key, type_, malformed=malformed)
+        body = order(key, type_, malformed=malformed, late=late)
         answer = self.run(self.floor.send(body, secret=self.floor.secrets[-1]))
         assert (answer.status, b"stored" in answer.body) == (200, True)
-        self.events[key] = Expected(key, type_, body, malformed)
+        self.events[key] = Expected(key, type_, body, malformed, late, State.HELD if late else State.READY)
 
     @act(when=lambda self: self.events and self.troubles < TROUBLES, pick=picks, data=DATA)
     def trouble_intake(self, pick: int, data: st.DataObject) -> None:
@@ -223,6 +224,18 @@ class Webhooks(Ground):
         identity = event_id("stripe", event.key)
         count = self.run(self.floor.shop.inbox.replay([identity], forced=forced, who="ana"))
         assert count == event.replay(forced=forced)
+
+    @act(
+        when=lambda self: self.any_event(lambda event: event.state is State.HELD),
+        pick=picks,
+        signal=st.sampled_from([Signal.ADMIT, Signal.ADMIT, Signal.DISCARD]),
+    )
+    def decide(self, pick: int, signal: Signal) -> None:
+        """About a held event, or about one that is not: then it changes nothing."""
+        event = self.pick(pick)
+        inbox = self.floor.shop.inbox
+        move = inbox.admit if signal is Signal.ADMIT else inbox.discard
+        assert self.run(move([event_id("stripe", event.key)], who="ana")) == event.decide(signal)
 
     # Effects.
 

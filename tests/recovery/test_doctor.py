@@ -8,14 +8,14 @@ import pytest
 from landfast.domain.census import SourceTally, TallyReport
 from landfast.domain.errors import ConfigError
 from landfast.domain.ids import BootId
-from landfast.domain.lifecycle import Signal
+from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import EffectSettlement, EffectState, StagedEffect
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.recovery import doctor
 from landfast.recovery.doctor import Check, Level, examine_binding, examine_inbox, examine_ledger, failed, is_well
 from landfast.testing.clock import ManualClock, SeededChance
-from landfast.testing.factory import settlement, token
+from landfast.testing.factory import delivery, event_in, settlement, token
 from tests.recovery.scenes import HANDLER, key_of, settle_all, store
 
 
@@ -41,11 +41,13 @@ async def test_what_waits_for_somebody_is_a_warning_with_a_fix(inbox: SqliteInbo
     await settle_all(inbox, Signal.BURY)
     await store(inbox, 1, prefix="new")
     await settle_all(inbox, Signal.SHELVE)
+    await event_in(inbox, State.HELD, delivery("late"))
     await store(inbox, 1, prefix="stuck")
     await inbox.claim(token=token(99), lease=5, limit=1)
     clock.advance(6)
     found = await levels(inbox, clock)
-    assert (found["dead events"], found["unhandled events"], found["suspects"]) == (Level.WARN,) * 3
+    names = ("dead events", "unhandled events", "held events", "suspects")
+    assert [found[name] for name in names] == [Level.WARN] * 4
     checks = await examine_inbox(inbox, now=clock.now())
     assert all(check.fix for check in checks if check.level is not Level.OK)
     assert is_well(checks)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from landfast.domain.census import Census, SourceTally, TallyReport
@@ -10,6 +12,7 @@ from landfast.domain.outcome import EffectState, Outcome, Receipt
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.recovery.proof import Equation, Proof, Receipted, check_receipts, conclude, prove
+from landfast.testing.factory import delivery, event_in
 from tests.recovery.scenes import bury, key_of, receive, settle_all, store
 
 BOOT = BootId(b"boot-001")
@@ -38,7 +41,8 @@ async def test_the_equations_hold_over_real_stores(inbox: SqliteInbox, ledger: S
     await store(inbox, 2, prefix="dead")
     await settle_all(inbox, Signal.BURY)
     await store(inbox, 1, prefix="ready")
-    tallies = {"shop": SourceTally(received=20, stored=8, duplicate=9, rejected=3)}
+    await event_in(inbox, State.HELD, delivery("late"))
+    tallies = {"shop": SourceTally(received=21, stored=9, duplicate=9, rejected=3)}
     await inbox.tally(TallyReport(BOOT, tallies, {}, ended=True))
 
     proof = await prove(inbox, ledger, ledger)
@@ -46,9 +50,9 @@ async def test_the_equations_hold_over_real_stores(inbox: SqliteInbox, ledger: S
     assert proof.holds
     assert (proof.lost, proof.doubled, proof.unproven) == (0, 0, ())
     assert [str(each) for each in proof.equations] == [
-        "received 20 = stored 8 + duplicate 9 + rejected 3",
-        "in the inbox 8 = tallied as stored 8",
-        "in the inbox 8 = ready 1 + claimed 0 + delayed 0 + unhandled 0 + done 5 + dead 2",
+        "received 21 = stored 9 + duplicate 9 + rejected 3",
+        "in the inbox 9 = tallied as stored 9",
+        "in the inbox 9 = ready 1 + claimed 0 + delayed 0 + unhandled 0 + held 1 + paused 0 + done 5 + dead 2",
         "done 5 = with every receipt 5",
     ]
     assert sum(proof.effects.values()) == 0
@@ -116,6 +120,17 @@ def test_an_acknowledged_event_that_is_not_in_the_inbox_is_lost() -> None:
         assert proof.lost == 1
         assert not equation(proof, "acknowledged is in the inbox").holds
         assert not proof.holds
+
+
+@pytest.mark.parametrize("meter", ["spool_records", "journal_backlog"])
+def test_what_waits_in_a_spool_or_journal_is_not_lost(meter: str) -> None:
+    counted = replace(census(("shop", SourceTally(5, 5)), events=3, running=1), meters={meter: 2})
+    proof = conclude(counted, Receipted())
+    assert proof.holds and proof.lost == 0
+    assert str(equation(proof, "acknowledged is in the inbox")) == (
+        "tallied as stored 5 = in the inbox 3 + still in a spool or journal 2"
+    )
+    assert not conclude(replace(counted, meters={meter: 0}), Receipted()).holds
 
 
 def test_counts_may_be_short_only_while_an_intake_runs_or_after_it_crashed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
 from dataclasses import replace
@@ -69,17 +70,18 @@ def source_of(settings: SourceSettings, overall: Settings) -> Source:
         body_limit=settings.body_limit or 0,
         public_url=settings.public_url,
         confirms=settings.confirm_subscription,
-        is_strict=_is_strict(settings, overall),
-        memory=overall.dedup_memory,
+        is_strict=_is_strict(settings, profile, overall),
+        # The time of an object tells nothing about the age of an event.
+        memory=math.inf if profile.time_of_object else overall.dedup_memory,
         rate=settings.rate,
         key_rate=settings.key_rate,
         allow_from=settings.allow_from,
     )
 
 
-def _is_strict(settings: SourceSettings, overall: Settings) -> bool:
+def _is_strict(settings: SourceSettings, profile: Profile, overall: Settings) -> bool:
     if settings.same_key is None:
-        return overall.preset == "critical"
+        return overall.preset == "critical" and not profile.body_varies
     return settings.same_key == "hold"
 
 

@@ -13,7 +13,7 @@ from landfast.config import Address, Settings
 from landfast.domain.errors import BoundElsewhereError, ConfigError, UserError
 from landfast.domain.ids import InboxId
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.inbox import Archive, Recorder, Workbench
+from landfast.ports.inbox import Archive, Memory, Recorder, Switchboard, Workbench
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.store import Store
 from landfast.ports.wakeup import Wakeup
@@ -33,7 +33,7 @@ class NoDatabaseError(UserError):
         return f"{super().__str__()}; {self.fix}"
 
 
-class InboxStore(Recorder, Workbench, Archive, Store, Protocol):
+class InboxStore(Recorder, Workbench, Archive, Memory, Switchboard, Store, Protocol):
     """All views of one inbox, from one driver."""
 
 
@@ -50,7 +50,7 @@ class Stores:
 
 @asynccontextmanager
 async def open_inbox(settings: Settings, clock: Clock, chance: Chance, *, migrate: bool) -> AsyncIterator[InboxStore]:
-    _prepare("store", settings.store, migrate=migrate)
+    prepare("store", settings.store, migrate=migrate)
     inbox = make_inbox(settings.store, clock, chance)
     async with _opened(inbox, migrate=migrate):
         yield inbox
@@ -58,7 +58,7 @@ async def open_inbox(settings: Settings, clock: Clock, chance: Chance, *, migrat
 
 @asynccontextmanager
 async def open_ledger(settings: Settings, clock: Clock, chance: Chance, *, migrate: bool) -> AsyncIterator[LedgerStore]:
-    _prepare("ledger", settings.ledger, migrate=migrate)
+    prepare("ledger", settings.ledger, migrate=migrate)
     ledger = make_ledger(settings.ledger, clock, chance, hands=settings.hands)
     async with _opened(ledger, migrate=migrate):
         yield ledger
@@ -76,8 +76,8 @@ async def open_stores(settings: Settings, clock: Clock, chance: Chance, *, migra
 
 async def migrate_both(settings: Settings, clock: Clock, chance: Chance) -> Sequence[str]:
     """Bring both schemas up to date and bind them; what was applied, the inbox's first."""
-    _prepare("store", settings.store, migrate=True)
-    _prepare("ledger", settings.ledger, migrate=True)
+    prepare("store", settings.store, migrate=True)
+    prepare("ledger", settings.ledger, migrate=True)
     inbox = make_inbox(settings.store, clock, chance)
     ledger = make_ledger(settings.ledger, clock, chance, hands=1)
     async with _opened(inbox, migrate=False), _opened(ledger, migrate=False):
@@ -144,7 +144,7 @@ async def _opened(store: Store, *, migrate: bool) -> AsyncIterator[None]:
         await store.close()
 
 
-def _prepare(name: str, address: Address, *, migrate: bool) -> None:
+def prepare(name: str, address: Address, *, migrate: bool) -> None:
     file = Path(address.target)
     if not address.is_sqlite or file.exists():
         return

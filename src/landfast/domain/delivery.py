@@ -64,6 +64,10 @@ class Head(msgspec.Struct, frozen=True):
     query: str = ""
     headers: Headers = msgspec.field(default_factory=Headers)
     content_length: int | None = None
+    peer: str = ""
+    """The address at the other end of the connection: the sender's, or a proxy's. Empty if it has none."""
+    is_secure: bool = False
+    """Whether that connection is encrypted."""
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -122,3 +126,12 @@ class Recorded(msgspec.Struct, frozen=True):
     is_new: bool
     in_inbox: bool = True
     """False where it is durable, but in a spool or journal that the inbox does not know of yet."""
+
+
+def requests(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
+    """Those of one request together, in the order in which the first of each came. They share the time that it was
+    received at and its headers; two requests that share both are copies of one, or as good as that for counting."""
+    found: dict[tuple[datetime, str, bytes], list[Delivery]] = {}
+    for delivery in deliveries:
+        found.setdefault((delivery.received_at, delivery.source, delivery.headers), []).append(delivery)
+    return list(found.values())

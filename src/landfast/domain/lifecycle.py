@@ -1,6 +1,7 @@
 """The life of an event: one table. Nothing else in Landfast decides which state follows which.
 
-A signal that the table does not list for a state is refused by every inbox driver and changes nothing.
+An event is recorded as ready, or as held where a rule says so. A signal that the table does not list for a state is
+refused by every inbox driver and changes nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ class State(StrEnum):
     """Waiting for its next try."""
     UNHANDLED = "unhandled"
     """No handler matched. Not final: a worker that registers one requeues it."""
+    HELD = "held"
+    """Stored and never tried: an operator says whether it is processed at all."""
+    PAUSED = "paused"
+    """Its source or its handler is switched off."""
     DONE = "done"
     """Every matching handler has its `done` receipt."""
     DEAD = "dead"
@@ -35,12 +40,20 @@ class Signal(StrEnum):
     """No handler matched."""
     REFUSE = "refuse"
     """Dead before any handler saw it."""
+    PAUSE = "pause"
+    """What would process it is switched off."""
     FINISH = "finish"
     """Follows `done` receipts, whoever holds the lease."""
     BURY = "bury"
     """Follows a tombstone receipt, whoever holds the lease."""
     WAKE = "wake"
     REQUEUE = "requeue"
+    RESUME = "resume"
+    """The switch that paused it is in force no longer."""
+    ADMIT = "admit"
+    """An operator lets a held event in."""
+    DISCARD = "discard"
+    """An operator decides that a held event is never processed."""
     REPLAY = "replay"
     """An operator starts run + 1."""
     RECOVER = "recover"
@@ -56,25 +69,31 @@ TRANSITIONS: dict[tuple[State, Signal], State] = {
     (State.CLAIMED, Signal.RETRY): State.DELAYED,
     (State.CLAIMED, Signal.SHELVE): State.UNHANDLED,
     (State.CLAIMED, Signal.REFUSE): State.DEAD,
+    (State.CLAIMED, Signal.PAUSE): State.PAUSED,
     # By whoever knows of the receipts, token or not:
     (State.READY, Signal.FINISH): State.DONE,
     (State.CLAIMED, Signal.FINISH): State.DONE,
     (State.DELAYED, Signal.FINISH): State.DONE,
     (State.UNHANDLED, Signal.FINISH): State.DONE,
+    (State.PAUSED, Signal.FINISH): State.DONE,
     (State.READY, Signal.BURY): State.DEAD,
     (State.CLAIMED, Signal.BURY): State.DEAD,
     (State.DELAYED, Signal.BURY): State.DEAD,
     (State.UNHANDLED, Signal.BURY): State.DEAD,
+    (State.PAUSED, Signal.BURY): State.DEAD,
     # By time, by a deploy, by an operator:
     (State.DELAYED, Signal.WAKE): State.READY,
     (State.UNHANDLED, Signal.REQUEUE): State.READY,
+    (State.PAUSED, Signal.RESUME): State.READY,
+    (State.HELD, Signal.ADMIT): State.READY,
+    (State.HELD, Signal.DISCARD): State.DEAD,
     (State.UNHANDLED, Signal.REPLAY): State.READY,
     (State.DONE, Signal.REPLAY): State.READY,
     (State.DEAD, Signal.REPLAY): State.READY,
     (State.DONE, Signal.RECOVER): State.READY,
 }
 
-TOKEN_SIGNALS = frozenset({Signal.RELEASE, Signal.POSTPONE, Signal.RETRY, Signal.SHELVE, Signal.REFUSE})
+TOKEN_SIGNALS = frozenset({Signal.RELEASE, Signal.POSTPONE, Signal.RETRY, Signal.SHELVE, Signal.REFUSE, Signal.PAUSE})
 """Settled `WHERE event AND run AND token`; no row means another owner, and we walk away."""
 
 RECEIPT_SIGNALS = frozenset({Signal.FINISH, Signal.BURY})

@@ -14,6 +14,10 @@ from landfast.domain.ids import EventId, event_id, strict_mark
 from landfast.intake.source import Source
 from landfast.ports.provider import Found
 
+LATE = "late"
+"""Older than the dedup memory: it may have been processed and forgotten, so nobody processes it blindly. January 1970
+is somebody's unit error, and still the event is as old as it says: better one look too many. Zero is no time at all."""
+
 TEXT_LIMIT = 512
 """Characters of a key, type or entity: the inbox's own limit, far above what any provider sends."""
 
@@ -23,7 +27,7 @@ CREDENTIAL_ENDINGS = (b"-token", b"-secret", b"-password", b"-api-key", b"-apike
 
 
 def event_of(source: Source, found: Found) -> EventId:
-    return event_id(source.name, _storable_key(found.key))
+    return event_id(source.name, storable_key(found.key))
 
 
 def mark_of(source: Source, found: Found, event: EventId, body: bytes, now: datetime) -> EventId:
@@ -64,10 +68,15 @@ def deliveries(
                 headers=headers,
                 body=body if identity.body is None else identity.body,
                 event_id=event,
+                hold=LATE if _is_late(identity.occurred_at, source, now) else "",
                 is_strict=source.is_strict,
             )
         )
     return made
+
+
+def _is_late(occurred_at: datetime | None, source: Source, now: datetime) -> bool:
+    return occurred_at is not None and (now - occurred_at).total_seconds() > source.memory
 
 
 def kept_headers(headers: Headers) -> bytes:
@@ -88,13 +97,13 @@ def _storable(identity: Identity) -> Identity:
         return identity
     return msgspec.structs.replace(
         identity,
-        key=_storable_key(key),
+        key=storable_key(key),
         type=_legible(kind),
         entity=None if entity is None else _legible(entity),
     )
 
 
-def _storable_key(key: str) -> str:
+def storable_key(key: str) -> str:
     # Never cut or repaired: two that differ must stay different, so an unfit one becomes its digest.
     return key if _is_plain(key) else hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 

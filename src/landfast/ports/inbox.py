@@ -1,4 +1,4 @@
-"""The inbox: what came in. Three ports, one for each of those who use it.
+"""The inbox: what came in. One port for each of those who use it.
 
 All times are the database's own where it has a clock (PostgreSQL), the injected clock elsewhere (SQLite). Every
 transition is one statement, or one transaction on SQLite, that repeats its guard, and follows `domain.lifecycle`.
@@ -7,6 +7,7 @@ transition is one statement, or one transaction on SQLite, that repeats its guar
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from landfast.domain.census import Census, TallyReport
@@ -15,6 +16,7 @@ from landfast.domain.filter import Filter
 from landfast.domain.ids import EventId, InboxId, Token, WorkerId
 from landfast.domain.outcome import Claim, Settlement
 from landfast.domain.summary import Cursor, EventRecord, EventSummary
+from landfast.domain.switch import Switch, SwitchKind
 from landfast.ports.journal import Journal
 
 
@@ -23,7 +25,8 @@ class Recorder(Journal, Protocol):
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
         """Make all of them durable in one COMMIT, then answer in the same order. The first delivery of an event is
-        new and makes the event ready; any other, in this batch, earlier, or in a concurrent one, is not new.
+        new and makes the event ready, or held where the delivery says so; any other, in this batch, earlier, or in a
+        concurrent one, is not new.
         Crash before the COMMIT: nothing was acknowledged. After it: the sender's retry is a duplicate.
         Raises RowRefusedError when the database refuses a row for what it holds, and InboxUnavailableError when it
         cannot be used or did not answer; either way nothing of the batch may be acknowledged."""
@@ -74,6 +77,13 @@ class Workbench(Protocol):
         run, at most `limit`; how many."""
         ...
 
+    async def resume(self, *, limit: int) -> int:
+        """Make paused events ready whose switch is in force no longer, oldest first, at most `limit`; how many. The
+        reason of a paused event names its switch, as `domain.switch` does: so a switch that is released while a worker
+        pauses an event for it, or by one that dies right after, leaves nothing behind. Each adds one line of
+        history."""
+        ...
+
 
 class Archive(Protocol):
     """The operators' view."""
@@ -113,6 +123,60 @@ class Archive(Protocol):
         """Make each done one ready again in the same run: its receipts were lost with the ledger's tail; how many."""
         ...
 
+    async def admit(self, events: Sequence[EventId], *, who: str) -> int:
+        """Make each held one ready; how many. Each adds one line of history that says who, and what it was held for."""
+        ...
+
+    async def discard(self, events: Sequence[EventId], *, who: str) -> int:
+        """Make each held one a dead letter, `discarded`; how many. Each adds one line of history, as `admit` does."""
+        ...
+
     def walk_done(self, wanted: Filter, *, chunk: int) -> AsyncIterator[Sequence[EventSummary]]:
         """All done events that match, oldest first, in chunks."""
+        ...
+
+
+class Memory(Protocol):
+    """What caches and strict sources ask: what is here, and whether this is still the inbox that they knew."""
+
+    async def epoch(self) -> bytes:
+        """Four bytes that name this life of the inbox. A restored inbox has the epoch of its copy."""
+        ...
+
+    async def renew_epoch(self, old: bytes) -> bytes:
+        """Draw a new epoch if the old one is still in force; the one that is in force now. Of several who renew the
+        same one, all get the same answer."""
+        ...
+
+    async def known(self, events: Sequence[EventId]) -> frozenset[EventId]:
+        """Those of them that are durable here."""
+        ...
+
+    async def brought(self, deliveries: Sequence[Delivery]) -> frozenset[EventId]:
+        """The events that are here by one of these very deliveries: received at that time, and not by another one."""
+        ...
+
+    async def recent(self, since: datetime, limit: int) -> Sequence[EventId]:
+        """What was received since then, newest first, at most `limit`."""
+        ...
+
+    async def differing(self, deliveries: Sequence[Delivery]) -> Sequence[bool]:
+        """For each, in order: whether its event is stored with another body."""
+        ...
+
+
+class Switchboard(Protocol):
+    """What all workers agree on: what is switched off for now."""
+
+    async def switches(self) -> Sequence[Switch]:
+        """Those that are in force."""
+        ...
+
+    async def throw(self, kind: SwitchKind, name: str, *, why: str, who: str, lasting: float | None = None) -> None:
+        """In force from now on, for so many seconds or until it is released. One that was thrown before is
+        replaced."""
+        ...
+
+    async def release(self, kind: SwitchKind, name: str) -> bool:
+        """In force no longer; whether it was there."""
         ...

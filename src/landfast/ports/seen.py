@@ -1,8 +1,11 @@
-"""The seen cache: which events are already durable. A hint that may forget, never one that may guess."""
+"""The seen cache: which events are already durable. A hint that may forget, never one that may guess.
+
+It knows an event by its mark, see `domain.delivery.Delivery.mark`: its id, and of strict sources its bytes as well.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from landfast.domain.ids import EventId
@@ -16,18 +19,30 @@ class Look(NamedTuple):
 
 
 class Seen(Protocol):
-    def has(self, event: EventId) -> bool:
+    @property
+    def is_shared(self) -> bool:
+        """Whether other intakes are asked; where not, nobody needs to `look`."""
+        ...
+
+    def has(self, mark: EventId) -> bool:
         """True only for an event that was remembered after it became durable. At once: from this process's memory."""
         ...
 
-    async def look(self, events: Sequence[EventId]) -> Look:
+    def has_by_now(self, mark: EventId) -> bool:
+        """The same for one that was not there when its request came, and may have become durable since. A miss was
+        counted then, and is not again."""
+        ...
+
+    async def look(self, marks: Sequence[EventId]) -> Look:
         """What the other intakes know of these, in one round trip, and mark the rest as in flight here. Never raises,
         and answers within 50 ms: where nobody knows, nothing is known."""
         ...
 
-    def remember(self, events: Iterable[EventId], *, in_inbox: bool = True) -> None:
-        """Called after they became durable, never before; `in_inbox` is False for what a spool or journal holds. Never
-        blocks: whom else it tells, it tells later."""
+    def remember(
+        self, marks: Sequence[EventId], *, events: Sequence[EventId] | None = None, in_inbox: bool = True
+    ) -> None:
+        """Called after they became durable, never before; `events` are their ids, where the marks are not, and
+        `in_inbox` is False for what a spool or journal holds. Never blocks: whom else it tells, it tells later."""
         ...
 
     def clear(self) -> None:

@@ -151,6 +151,8 @@ _OTHER_THAN_TEXT = {
     "body_limit": "a number of bytes",
     "shortest": "a number of bytes",
     "fetch_back": "true or false",
+    "time_of_object": "true or false",
+    "body_varies": "true or false",
     "any_port": "true or false",
     "is_repeated": "true or false",
     "is_whole": "true or false",

@@ -85,6 +85,8 @@ class Profile:
     title: str = ""
     entity: str | None = None
     occurred_at: str | None = None
+    time_of_object: bool = False
+    body_varies: bool = False
     items: str | None = None
     signed_at_place: str | None = None
     signed_at_unit: Literal["any", "ms"] = "any"

@@ -23,6 +23,8 @@ from landfast.providers.samples import sample_of
 
 _BORN = 1_767_225_600.0
 """The time in samples that nobody gives another, 2026-01-01: the same bytes on every machine."""
+_BIRTHDAY = "2026-01-01"
+_DAY = 86_400
 
 
 def sign(
@@ -73,26 +75,33 @@ def sample(
     *,
     id: str | None = None,  # noqa: A002 - same
     now: float = _BORN,
+    day: float = _BORN,
 ) -> bytes:
-    """A realistic body of this type. The same arguments give the same bytes; another `id` is another event."""
+    """A realistic body of this type. The same arguments give the same bytes; another `id` is another event. Times that
+    only tell when it happened are on `day`: an event that happened long ago is held."""
     profile = provider_named(provider) if isinstance(provider, str) else provider
     chosen = sample_of(profile, type)
-    data = _filled(chosen.data, _words(type or chosen.type, id or chosen.id, now))
+    data = _filled(chosen.data, _words(type or chosen.type, id or chosen.id, now, day))
     if chosen.encoded is not None:
         data[chosen.encoded] = base64.b64encode(data[chosen.encoded].encode()).decode()
     return urlencode(data).encode() if chosen.is_form else json.dumps(data, separators=(",", ":")).encode()
 
 
-def _words(type_: str, id_: str, now: float) -> dict[str, str]:
+def _words(type_: str, id_: str, now: float, day: float = _BORN) -> dict[str, str]:
     first, _, rest = type_.partition(".")
     at = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
     times = {"{now}": at, "{now.ms}": str(int(now * 1000))}
+    # No more exact than the day, so that a sample that is sent again has the same bytes.
+    midnight = int(day) // _DAY * _DAY
+    times |= {_BIRTHDAY: f"{datetime.fromtimestamp(midnight, UTC):%Y-%m-%d}", str(int(_BORN)): str(midnight)}
     return {"{id}": id_, "{type}": type_, "{type.first}": first, "{type.rest}": rest} | times
 
 
 def _filled(value: Any, words: Mapping[str, str]) -> Any:
     if value == "{now.ms}":  # alone it is a number, as its senders write it
         return int(words[value])
+    if isinstance(value, int | float) and str(value).startswith(str(int(_BORN))):
+        return type(value)(str(value).replace(str(int(_BORN)), words[str(int(_BORN))]))
     if isinstance(value, str):
         for word, text in words.items():
             value = value.replace(word, text)

@@ -13,11 +13,13 @@ from landfast.domain.errors import LandfastError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import EffectState
-from landfast.ports.inbox import Archive, Workbench
+from landfast.ports.inbox import Archive, Switchboard, Workbench
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.store import Store
+from landfast.recovery.switches import open_breakers, paused
 
 MIGRATE = "run landfast migrate"
+HELD = "landfast held list says why; then landfast held release, or landfast held discard"
 
 COUNT_AT_MOST = 10_000
 """Counting further would cost the inbox more than the exact number is worth."""
@@ -41,7 +43,7 @@ class Check:
     fix: str = ""
 
 
-class Patient(Archive, Workbench, Store, Protocol):
+class Patient(Archive, Workbench, Switchboard, Store, Protocol):
     """An inbox."""
 
 
@@ -56,9 +58,12 @@ async def examine_inbox(inbox: Patient, *, now: datetime) -> Sequence[Check]:
     return [
         store,
         await _states(inbox, State.DEAD, "landfast dead list, then fix the cause and landfast replay state:dead"),
+        await _states(inbox, State.HELD, HELD),
         await _states(inbox, State.UNHANDLED, "register a handler for their types, or ignore them"),
         await _waiting(inbox, now - timedelta(seconds=LONG)),
         await _suspects(inbox),
+        *await _paused(inbox),
+        *await _breakers(inbox),
         *await _boots(inbox, now - timedelta(seconds=LONG)),
     ]
 
@@ -126,6 +131,29 @@ async def _suspects(inbox: Workbench) -> Check:
         return Check("suspects", Level.OK, "none")
     fix = "a worker died or stopped with events in hand; see that one runs: landfast serve, or landfast work"
     return Check("suspects", Level.WARN, "events whose worker fell silent are waiting", fix)
+
+
+async def _paused(inbox: Switchboard) -> Sequence[Check]:
+    found = await paused(inbox)
+    if not found:
+        return [Check("paused", Level.OK, "nothing")]
+    return [
+        Check(
+            "paused",
+            Level.WARN,
+            f"{one.kind} {one.name}, since {one.at:%Y-%m-%d %H:%M:%S} by {one.who}{f': {one.why}' if one.why else ''}",
+            f"when it may go on: landfast resume {one.name}",
+        )
+        for one in found
+    ]
+
+
+async def _breakers(inbox: Switchboard) -> Sequence[Check]:
+    found = await open_breakers(inbox)
+    if not found:
+        return [Check("breakers", Level.OK, "none is open")]
+    fix = "put right what is broken; the workers try again by themselves, and no attempt is lost meanwhile"
+    return [Check("breakers", Level.FAIL, f"{one.name} is open: {one.why}", fix) for one in found]
 
 
 async def _boots(inbox: Archive, before: datetime) -> Sequence[Check]:

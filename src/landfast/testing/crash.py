@@ -52,6 +52,7 @@ PROCESSING = (
     "perform",
     "settle_effect",
     "replay",
+    "admit",
 )
 STEPS = INTAKE + PROCESSING
 """In the order of the path. `answer`, `handle` and `perform` are no ports but functions: see `Crash.around`. So is
@@ -65,7 +66,7 @@ VIEWS: Mapping[type, Mapping[str, str]] = {
     Ledger: {"begin": "begin", "bury": "bury"},
     LedgerTransaction: {step: step for step in ("receive", "reset", "withdraw", "commit", "rollback")},
     EffectStore: {"claim": "claim_effect", "claim_suspect": "claim_suspect_effect", "settle": "settle_effect"},
-    Archive: {"replay": "replay"},
+    Archive: {"replay": "replay", "admit": "admit"},
 }
 """Which method of which port is which step. A driver has several ports, and is watched as the one that is used."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
+import msgspec
+
 from landfast.domain import ids
 from landfast.domain.delivery import Delivery, Identity
 from landfast.domain.ids import Token, WorkerId
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.outcome import Attempt, Claim, Settlement
+from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Settlement
 from landfast.ports.inbox import Archive, Recorder, Workbench
 
 DAWN = datetime(2026, 3, 2, 9, 30, 0, 123456, tzinfo=UTC)
@@ -34,10 +36,12 @@ def delivery(
     received_at: datetime = DAWN,
     headers: bytes = b'[["content-type","application/json"]]',
     body: bytes | None = None,
+    hold: str = "",
 ) -> Delivery:
     identity = Identity(key, type, entity, occurred_at)
     content = b'{"id":"%s"}' % key.encode("utf-8", "replace") if body is None else body
-    return Delivery.of(source, identity, received_at=received_at, headers=headers, body=content)
+    made = Delivery.of(source, identity, received_at=received_at, headers=headers, body=content)
+    return msgspec.structs.replace(made, hold=hold) if hold else made
 
 
 def deliveries(count: int, *, prefix: str = "evt", **same: Any) -> list[Delivery]:
@@ -72,6 +76,7 @@ _ROADS: dict[State, Signal] = {
     State.READY: Signal.RELEASE,
     State.DELAYED: Signal.RETRY,
     State.UNHANDLED: Signal.SHELVE,
+    State.PAUSED: Signal.PAUSE,
     State.DONE: Signal.FINISH,
     State.DEAD: Signal.BURY,
 }
@@ -80,6 +85,9 @@ _ROADS: dict[State, Signal] = {
 async def event_in(inbox: Inbox, state: State, what: Delivery | None = None, *, number: int = 1) -> Claim:
     """Record an event and bring it to the state; the claim that it went through. It must be the oldest ready one."""
     what = what or delivery()
+    if state is State.HELD:
+        await inbox.record([msgspec.structs.replace(what, hold="late")])
+        return _never_made(what, token(number))
     await inbox.record([what])
     (claim,) = await inbox.claim(token=token(number), lease=LEASE, limit=1)
     assert claim.event_id == what.event_id, "another event was ready before this one"
@@ -87,3 +95,10 @@ async def event_in(inbox: Inbox, state: State, what: Delivery | None = None, *, 
         details = failure(_ROADS[state]) if state in {State.DELAYED, State.DEAD} else {}
         assert list(await inbox.settle([settlement(claim, _ROADS[state], due_in=DELAY, **details)])) == [True]
     return claim
+
+
+def _never_made(what: Delivery, claimed: Token) -> Claim:
+    """The claim that somebody would have who does not know that the event is held."""
+    same = ("event_id", "source", "key", "type", "entity", "occurred_at", "received_at", "headers", "body")
+    fields: dict[str, Any] = {name: getattr(what, name) for name in same}
+    return Claim(run=1, token=claimed, forced=False, suspect=False, crashes=0, tries=NO_TRIES, **fields)

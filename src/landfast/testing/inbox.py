@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import sqlite3
 import tempfile
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -122,7 +123,19 @@ class TestInbox:
     def _temporary(self, folder: Path) -> Inbox:
         inbox = copy.copy(self._inbox)
         store, ledger = Address(str(folder / "inbox.db")), Address(str(folder / "ledger.db"))
-        inbox.settings = replace(inbox.settings, store=store, ledger=ledger, hands=1, workers=1)
+        inbox.settings = replace(
+            inbox.settings,
+            store=store,
+            ledger=ledger,
+            hands=1,
+            workers=1,
+            # Nothing of the real one's surroundings.
+            redis=None,
+            journal=None,
+            spool=None,
+            # Samples, and what was recorded once, happened long ago: nothing is held for that here.
+            dedup_memory=math.inf,
+        )
         self._pairs: dict[str, Pair] = {}
         inbox.sources = {}
         for name, source in self._inbox.sources.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from landfast.domain.census import Census, SourceTally
+from landfast.domain.census import GAUGES, Census, SourceTally
 from landfast.domain.filter import Filter
 from landfast.domain.ids import EventId, InboxId, ids_from
 from landfast.domain.lifecycle import State
@@ -24,6 +24,8 @@ _PLACES = {
     State.CLAIMED: "find_work",
     State.DELAYED: "find_shelf",
     State.UNHANDLED: "find_shelf",
+    State.HELD: "find_shelf",
+    State.PAUSED: "find_shelf",
     State.DEAD: "find_shelf",
     State.DONE: "find_done",
 }
@@ -58,6 +60,7 @@ class Archiving:
             done = await connection.fetchval(SQL["census_done"], timeout=PATIENCE)
             tallies = await connection.fetch(SQL["census_tally"])
             boots = await connection.fetchrow(SQL["census_boots"], SILENT_AFTER)
+            meters = await connection.fetch(SQL["census_meters"], GAUGES, SILENT_AFTER)
         assert work is not None and boots is not None  # noqa: S101, PT018 - aggregates always have their row
         states = {State.READY: work["ready"], State.CLAIMED: work["claimed"], State.DONE: done}
         return Census(
@@ -71,6 +74,7 @@ class Archiving:
             running_boots=boots["running"],
             unclean_boots=boots["unclean"],
             oldest_ready=work["oldest_ready"],
+            meters={row["name"]: row["value"] for row in meters},
         )
 
     async def find(self, wanted: Filter, *, limit: int, after: Cursor | None = None) -> Sequence[EventSummary]:

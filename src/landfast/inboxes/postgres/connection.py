@@ -23,8 +23,8 @@ than that cannot be used now."""
 CONNECTS_WITHIN = 5.0
 """Seconds. On the way to a server that is there, half a second is long."""
 
-RECORDING = 2
-"""Connections for intake: one batch is in flight at a time, and the counters go beside it."""
+RECORDING = 3
+"""Connections for intake: one batch is in flight at a time, the counters go beside it, and so does what is drained."""
 
 _SESSION = "SET plan_cache_mode = force_custom_plan; SET jit = off"
 # A plan that was made while a table was small would be kept when it has grown, and a batch of 500 is not one of 10:

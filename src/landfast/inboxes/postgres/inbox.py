@@ -5,15 +5,17 @@ from __future__ import annotations
 from landfast.domain.census import TallyReport
 from landfast.inboxes.postgres.archive import Archiving
 from landfast.inboxes.postgres.connection import Connections
+from landfast.inboxes.postgres.held import Holding
 from landfast.inboxes.postgres.housekeeping import Housekeeping
+from landfast.inboxes.postgres.memory import Remembering
 from landfast.inboxes.postgres.record import Recording
 from landfast.inboxes.postgres.settle import Settling
 from landfast.inboxes.postgres.work import Working
 from landfast.ports.clock import Chance, Clock
 
 
-class PostgresInbox(Recording, Working, Settling, Archiving, Housekeeping):
-    """Recorder, Workbench, Archive and Store. `pool` is how many connections workers and operators share; intake has
+class PostgresInbox(Recording, Working, Settling, Archiving, Holding, Remembering, Housekeeping):
+    """Every port of an inbox, and Store. `pool` is how many connections workers and operators share; intake has
     its own beside them."""
 
     def __init__(self, dsn: str, *, clock: Clock, chance: Chance, pool: int = 4) -> None:
@@ -22,6 +24,8 @@ class PostgresInbox(Recording, Working, Settling, Archiving, Housekeeping):
         Working.__init__(self, connections, clock)
         Settling.__init__(self, connections)
         Archiving.__init__(self, connections)
+        Holding.__init__(self, connections)
+        Remembering.__init__(self, connections, chance)
         Housekeeping.__init__(self, connections, clock, chance)
 
     async def tally(self, report: TallyReport) -> None:

@@ -19,10 +19,13 @@ class Recording:
             return []
         # Twins in one batch: the first of them is recorded.
         first = {delivery.event_id: place for place, delivery in reversed(list(enumerate(deliveries)))}
-        columns = _columns([(first[event], deliveries[first[event]]) for event in sorted(first)])
+        placed = [(first[event], deliveries[first[event]]) for event in sorted(first)]
+        statement, columns = "record", _columns(placed)
+        if any(delivery.hold for delivery in deliveries):
+            statement, columns = "record_held", [*columns, [delivery.hold for _, delivery in placed]]
         # Dead before the COMMIT: nothing was acknowledged. Dead after it: the sender's retry is a duplicate.
         async with self._connections.recording() as connection:
-            new = {first[event] for (event,) in await connection.fetch(SQL["record"], *columns)}
+            new = {first[event] for (event,) in await connection.fetch(SQL[statement], *columns)}
         return [Recorded(delivery.event_id, place in new) for place, delivery in enumerate(deliveries)]
 
     async def tally(self, report: TallyReport) -> None:
@@ -40,6 +43,9 @@ class Recording:
                 [tally.duplicate for _, tally in sources],
                 [tally.rejected for _, tally in sources],
             )
+            if report.meters:
+                names, values = zip(*sorted(report.meters.items()), strict=True)
+                await connection.execute(SQL["tally_meter"], report.boot, names, values)
             if events:
                 counts = [count for _, count in events]
                 await connection.execute(SQL["tally_redelivery"], [event for event, _ in events], counts)

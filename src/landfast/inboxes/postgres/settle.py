@@ -45,6 +45,7 @@ _RELEASE = _Kind("settle_release", (*_TRACE, _TOKEN))
 _DELAYED = _Kind("settle_delay", (*_TRACE, *_FAILURE, _TOKEN, *_DELAY))
 _SHELVE = _Kind("settle_shelve", (*_TRACE, *_FAILURE, _TOKEN))
 _REFUSE = _Kind("settle_refuse", (*_TRACE, *_FAILURE, _TOKEN))
+_PAUSE = _Kind("settle_pause", (*_TRACE, *_FAILURE, _TOKEN))
 
 _KINDS = {
     Signal.FINISH: _FINISH,
@@ -54,6 +55,7 @@ _KINDS = {
     Signal.RETRY: _DELAYED,
     Signal.SHELVE: _SHELVE,
     Signal.REFUSE: _REFUSE,
+    Signal.PAUSE: _PAUSE,
 }
 
 

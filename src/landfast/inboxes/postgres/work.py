@@ -74,6 +74,12 @@ class Working:
             requeued: int = await connection.fetchval(SQL["requeue"], source, rows.like(pattern), limit)
         return requeued
 
+    async def resume(self, *, limit: int) -> int:
+        # Dead before the COMMIT: the next one who asks finds them again.
+        async with self._connections.working() as connection:
+            resumed: int = await connection.fetchval(SQL["resume"], limit)
+        return resumed
+
     async def _claim(self, connection: Connection, token: Token, lease: float, limit: int) -> list[asyncpg.Record]:
         """Under a backlog, start above what was claimed last: the dead versions of finished rows lie below it, and
         while any old transaction is open on the server nothing can remove them."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from landfast.domain.census import Census, SourceTally
+from landfast.domain.census import GAUGES, Census, SourceTally
 from landfast.domain.ids import EventId, InboxId, ids_from
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.summary import EventRecord
@@ -110,8 +110,13 @@ class Operating:
         with self._file.reading() as connection:
             tallies = ask(connection, "census_tallies")
             ((running, unclean),) = ask(connection, "census_boots", {"silent_since": silent_since})
+            meters = ask(connection, "census_meters", {"silent_since": silent_since})
             ((oldest,),) = ask(connection, "census_oldest")
             ((inbox,),) = ask(connection, "identity")
+        counted: Counter[str] = Counter()
+        for name, value, is_running in meters:
+            if is_running or name not in GAUGES:
+                counted[name] += value
         return Census(
             inbox=InboxId(inbox),
             events=events,
@@ -120,6 +125,7 @@ class Operating:
             running_boots=running,
             unclean_boots=unclean,
             oldest_ready=rows.moment_or_none(oldest),
+            meters=counted,
         )
 
 

@@ -26,6 +26,8 @@ _CANDIDATES = {
     State.CLAIMED: "find_work",
     State.DELAYED: "find_shelf",
     State.UNHANDLED: "find_shelf",
+    State.HELD: "find_shelf",
+    State.PAUSED: "find_shelf",
     State.DEAD: "find_shelf",
 }
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from landfast.inboxes.sqlite.archive import Operating
 from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.find import Finding
+from landfast.inboxes.sqlite.held import Holding
+from landfast.inboxes.sqlite.memory import Remembering
 from landfast.inboxes.sqlite.migrate import Migrating
 from landfast.inboxes.sqlite.record import Recording
 from landfast.inboxes.sqlite.settle import Settling
@@ -14,8 +16,8 @@ from landfast.inboxes.sqlite.work import Working
 from landfast.ports.clock import Chance, Clock
 
 
-class SqliteInbox(Recording, Working, Settling, Operating, Finding, Migrating):
-    """Recorder, Workbench, Archive and Store in one SQLite file, one instance per process. Each mixin is one side."""
+class SqliteInbox(Recording, Working, Settling, Operating, Finding, Holding, Remembering, Migrating):
+    """Every port of an inbox, and Store, in one SQLite file, one instance per process. Each mixin is one side."""
 
     def __init__(self, path: str | Path, *, clock: Clock, chance: Chance) -> None:
         self._file = SqliteFile(path)

@@ -44,6 +44,7 @@ class Recording:
         with self._file.writing(durable=report.ended) as connection:
             ask(connection, "tally_boot", (report.boot, now, int(report.ended)))
             connection.executemany(SQL["tally_source"], totals)
+            connection.executemany(SQL["tally_meter"], [(report.boot, *meter) for meter in report.meters.items()])
             connection.executemany(SQL["tally_redelivery"], report.redelivered.items())
 
 
@@ -59,5 +60,7 @@ def _insert(connection: apsw.Connection, deliveries: Sequence[Delivery]) -> list
         if seq in new
     ]  # fmt: skip
     connection.executemany(SQL["record_body"], bodies)
-    connection.executemany(SQL["record_work"], [(*row[:4], row[6]) for row in bodies])
+    held = {seq: what.hold for seq, what, _ in placed if what.hold}
+    connection.executemany(SQL["record_work"], [(*row[:4], row[6]) for row in bodies if row[0] not in held])
+    connection.executemany(SQL["record_held"], [(*row[:4], row[6], held[row[0]]) for row in bodies if row[0] in held])
     return [Recorded(what.event_id, seq in new) for seq, what, _ in placed]

@@ -13,6 +13,7 @@ from landfast.domain.ids import HandlerName
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Tries
 from landfast.domain.summary import EventSummary, HistoryLine
+from landfast.domain.switch import Switch, SwitchKind
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -102,6 +103,12 @@ def line(row: Sequence[Any]) -> HistoryLine:
         reason=reason,
         who=who,
     )
+
+
+def switch(row: Sequence[Any]) -> Switch:
+    """A row of `switches.sql`."""
+    kind, name, why, who, at, until = row
+    return Switch(SwitchKind(kind), name, why, who, moment(at), moment_or_none(until))
 
 
 def tries_text(tries: Mapping[HandlerName, Tries]) -> str | None:

@@ -24,8 +24,9 @@ _MOVES: dict[Signal, tuple[str, str | None]] = {
     Signal.RETRY: ("settle_delay", None),
     Signal.SHELVE: ("settle_shelve", None),
     Signal.REFUSE: ("settle_refuse", None),
+    Signal.PAUSE: ("settle_pause", None),
 }
-_TO_SHELF = frozenset({Signal.BURY, Signal.POSTPONE, Signal.RETRY, Signal.SHELVE, Signal.REFUSE})
+_TO_SHELF = frozenset({Signal.BURY, Signal.POSTPONE, Signal.RETRY, Signal.SHELVE, Signal.REFUSE, Signal.PAUSE})
 
 
 class Settling:

@@ -45,6 +45,9 @@ class Working:
     async def requeue(self, *, source: str, pattern: str, limit: int) -> int:
         return await self._file.run(partial(self._requeue, source, pattern, limit))
 
+    async def resume(self, *, limit: int) -> int:
+        return await self._file.run(partial(self._resume, limit))
+
     def _lease(self, token: Token, lease: float) -> dict[str, Any]:
         now = rows.micros(self._clock.now())
         return {"token": token, "now": now, "until": now + rows.micros_in(lease)}
@@ -82,7 +85,16 @@ class Working:
             found: list[EventId] = list(islice(matching, limit))
         now = rows.micros(self._clock.now())
         with self._file.writing(durable=False) as connection:
-            return sum(_requeue_one(connection, event, now) for event in found)
+            back = partial(_unshelve, statement="requeue", signal=Signal.REQUEUE, now=now)
+            return sum(back(connection, event) for event in found)
+
+    def _resume(self, limit: int) -> int:
+        """Crash before the COMMIT: the next one who asks finds them again."""
+        now = rows.micros(self._clock.now())
+        back = partial(_unshelve, statement="resume", signal=Signal.RESUME, now=now)
+        with self._file.writing(durable=False) as connection:
+            free = ask(connection, "resume_candidates", {"now": now, "limit": limit})
+            return sum(back(connection, event) for (event,) in free)
 
 
 def _read(connection: apsw.Connection, asked: dict[str, Any], leased: Sequence[tuple[int]]) -> list[Claim]:
@@ -93,9 +105,9 @@ def _read(connection: apsw.Connection, asked: dict[str, Any], leased: Sequence[t
     return [rows.claim(row) for row in connection.execute(SQL["claimed"], window)]
 
 
-def _requeue_one(connection: apsw.Connection, event: EventId, now: int) -> bool:
-    moved = ask(connection, "requeue", {"event_id": event})
+def _unshelve(connection: apsw.Connection, event: EventId, *, statement: str, signal: Signal, now: int) -> bool:
+    moved = ask(connection, statement, {"event_id": event})
     for received_at, run in moved:
         ask(connection, "unshelve", (event,))
-        history.add(connection, event, received_at, at=now, run=run, signal=Signal.REQUEUE)
+        history.add(connection, event, received_at, at=now, run=run, signal=signal)
     return bool(moved)

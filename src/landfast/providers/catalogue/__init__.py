@@ -32,6 +32,10 @@ The fields
                then take `fields:` that stay the same. A body that only says that something changed is the same each
                time, and a digest of it would lose every change but the first: there take `arrival`. A token proves no
                body, so there any field is as good as another.
+`occurred_at`  When it happened. An event whose time is further back than the inbox remembers is held.
+`time_of_object`   Whether that is when its object last changed: that may be long ago, and such an event is not held.
+`body_varies`  Whether the same event comes with other bytes in a later delivery, such as a count of attempts: then the
+               preset `critical` does not hold a delivery for its bytes.
 `items`        Where one request brings many events, the list of them; `key`, `type` and the rest then read `item:`. The
                event's body is the item's own bytes. Choose the smallest element that makes sense alone.
 `signed_at_place`  A signed time in the body, where no header has one. Checked against `tolerance`, like a header's.

@@ -211,6 +211,7 @@ BRAINTREE = Profile(
         shortest=64,  # a challenge has 32 at most
     ),
     key="fields:form:bt_payload",  # bt_signature lists every key of the account, and that list may change
+    body_varies=True,
     type="xml:bt_payload.notification.kind",
     entity=(
         "xml:bt_payload.notification.subject.subscription.id | xml:bt_payload.notification.subject.transaction.id"
@@ -256,6 +257,7 @@ COINBASE_COMMERCE = Profile(
     title="Coinbase Commerce",
     scheme=SignedScheme(signature="header:X-CC-Webhook-Signature"),
     key="body:event.id",  # the id beside it is the delivery's, and attempt_number counts
+    body_varies=True,
     type="body:event.type",
     entity="body:event.data.id | body:event.data.code",
     occurred_at="body:event.created_at",

@@ -82,6 +82,7 @@ LITHIC = Profile(
     type="body:event_type",
     entity="body:token | body:card_token | body:account_token",
     occurred_at="body:updated | body:created",
+    time_of_object=True,
     samples=(
         Sample(
             type="card_transaction.updated",

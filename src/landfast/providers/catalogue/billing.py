@@ -98,6 +98,7 @@ LEMONSQUEEZY = Profile(
     type="body:meta.event_name",  # X-Event-Name says the same, and is not signed
     entity="body:data.type + body:data.id",
     occurred_at="body:data.attributes.updated_at",
+    time_of_object=True,
     redelivery=Redelivery(window=155, delays=(5, 25, 125), success="200"),
     samples=(
         Sample(

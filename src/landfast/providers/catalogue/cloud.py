@@ -63,6 +63,7 @@ GOOGLE_PUBSUB = Profile(
         keys="https://www.googleapis.com/oauth2/v3/certs",
     ),
     key="fields:body:subscription,body:message.messageId",  # the id is unique within its topic
+    body_varies=True,  # deliveryAttempt counts, where there is a dead-letter topic
     type="body:message.attributes.eventType | body:message.attributes.ce-type | always:message",
     entity="body:message.orderingKey",
     occurred_at="body:message.publishTime",

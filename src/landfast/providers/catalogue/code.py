@@ -75,6 +75,7 @@ GITLAB = Profile(
     type="header:X-Gitlab-Event",
     entity="body:project.id + body:object_attributes.id",
     occurred_at="body:object_attributes.updated_at",
+    time_of_object=True,
     samples=(
         Sample(
             type="Issue Hook",
@@ -110,6 +111,7 @@ BITBUCKET_CLOUD = Profile(
     type="header:X-Event-Key",
     entity="body:repository.uuid + body:pullrequest.id | body:issue.id",
     occurred_at="body:comment.updated_on | body:pullrequest.updated_on | body:issue.updated_on",
+    time_of_object=True,
     samples=(
         Sample(
             type="pullrequest:created",
@@ -180,6 +182,7 @@ GITEA = Profile(
     type="header:X-Gitea-Event + body:action",
     entity="body:repository.id + body:pull_request.id | body:issue.id | body:release.id",
     occurred_at="body:pull_request.updated_at | body:issue.updated_at | body:release.created_at",
+    time_of_object=True,
     redelivery=Redelivery(timeout=5, window=0, delays=()),
     samples=(
         Sample(
@@ -216,6 +219,7 @@ GOGS = Profile(
     type="header:X-Gogs-Event + body:action",
     entity="body:repository.id + body:pull_request.id | body:issue.id",
     occurred_at="body:pull_request.updated_at | body:issue.updated_at",
+    time_of_object=True,
     samples=(
         Sample(
             type="push",

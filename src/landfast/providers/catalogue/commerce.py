@@ -62,6 +62,7 @@ WOOCOMMERCE = Profile(
     type="header:X-WC-Webhook-Topic",
     entity="body:id",
     occurred_at="body:date_modified_gmt",
+    time_of_object=True,
     handshakes=tuple(
         # The ping of a new webhook: a form with its id, and nothing that proves anything.
         Handshake(when=f"!header:X-WC-Webhook-Signature & header:Content-Type={kind}", text="")
@@ -143,6 +144,7 @@ EBAY = Profile(
     title="eBay notifications",
     scheme=EbayScheme(),
     key="body:notification.notificationId",  # publishAttemptCount and publishDate change with each attempt
+    body_varies=True,
     type="body:metadata.topic",
     entity="body:notification.data.userId",
     occurred_at="body:notification.eventDate",

@@ -23,6 +23,7 @@ SANITY = Profile(
     type="header:sanity-operation",
     entity="body:_id",
     occurred_at="body:_updatedAt",
+    time_of_object=True,
     refusal=503,  # only 429 and 5xx make it come again, and a wrong secret may be ours
     redelivery=Redelivery(timeout=30, window=60, delays=(30, 30), ends_on="4xx other than 429"),
     samples=(
@@ -58,6 +59,7 @@ WEBFLOW = Profile(
     type="body:triggerType",
     entity="body:payload.id | body:payload.orderId | body:payload.siteId",
     occurred_at="body:payload.lastUpdated | body:payload.submittedAt | body:payload.publishedOn",
+    time_of_object=True,
     samples=(
         Sample(
             type="form_submission",

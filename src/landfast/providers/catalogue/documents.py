@@ -19,6 +19,7 @@ DOCUSIGN = Profile(
     ),
     # retryCount changes with each attempt. Only events about a recipient name one.
     key="fields:type,body:data.envelopeId,body:generatedDateTime,body:data.recipientId | always:none",
+    body_varies=True,
     type="body:event",
     entity="body:data.envelopeId",
     occurred_at="body:generatedDateTime",

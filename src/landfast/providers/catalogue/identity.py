@@ -209,6 +209,7 @@ ONFIDO = Profile(
     type="body:payload.action",
     entity="body:payload.object.id",
     occurred_at="body:payload.object.completed_at_iso8601",
+    time_of_object=True,
     samples=(
         Sample(
             type="check.completed",

@@ -16,6 +16,7 @@ EASYPOST = Profile(
         secret="nfkd",  # noqa: S106 - the form of one
     ),
     key="body:id",  # pending_urls and completed_urls change from attempt to attempt
+    body_varies=True,
     type="body:description",
     entity="body:result.id",
     occurred_at="body:created_at",

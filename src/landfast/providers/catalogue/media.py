@@ -18,6 +18,7 @@ MUX = Profile(
         timestamp="entry:t=",
     ),
     key="body:id",
+    body_varies=True,
     type="body:type",
     entity="body:data.id",
     occurred_at="body:created_at",

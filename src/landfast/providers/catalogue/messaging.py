@@ -165,6 +165,7 @@ LINE = Profile(
     title="LINE Messaging API",
     scheme=SignedScheme(signature="header:X-Line-Signature", encoding="base64"),
     key="item:webhookEventId",  # deliveryContext.isRedelivery changes with the attempt
+    body_varies=True,
     type="item:type",
     entity="item:source.groupId | item:source.roomId | item:source.userId",
     occurred_at="item:timestamp",

@@ -22,6 +22,7 @@ STRIPE = Profile(
         # The whole secret is the key, `whsec_` included: not base64, unlike Standard Webhooks.
     ),
     key="body:id",
+    body_varies=True,  # pending_webhooks counts down
     type="body:type",
     entity="body:data.object.id | body:related_object.id",  # the second in thin (v2) events
     occurred_at="body:created",

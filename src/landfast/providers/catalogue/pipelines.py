@@ -76,6 +76,7 @@ NETLIFY = Profile(
     type="header:X-Netlify-Event | body:state",
     entity="body:id",
     occurred_at="body:updated_at | body:created_at",
+    time_of_object=True,
     samples=(
         Sample(
             type="deploy_created",
@@ -109,6 +110,7 @@ SENTRY = Profile(
     type="header:Sentry-Hook-Resource + body:action",
     entity="body:data.issue.id | body:data.event.issue_id | body:data.error.issue_id | body:data.installation.uuid",
     occurred_at="body:data.event.datetime | body:data.error.datetime | body:data.issue.lastSeen",
+    time_of_object=True,
     redelivery=Redelivery(timeout=1),
     samples=(
         Sample(

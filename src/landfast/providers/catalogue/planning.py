@@ -14,6 +14,7 @@ LINEAR = Profile(
     # Linear-Delivery is not signed, and webhookTimestamp is the time of sending: a digest of the body would make each
     # attempt an event of its own.
     key="fields:type,body:createdAt,body:data | body:agentSession | body:notification",
+    body_varies=True,
     type="body:type + body:action",
     entity="body:data.id | body:agentSession.id",
     occurred_at="body:createdAt",

@@ -51,6 +51,7 @@ INTERCOM = Profile(
     title="Intercom",
     scheme=SignedScheme(signature="header:X-Hub-Signature", algorithm="sha1", prefix="sha1="),
     key="body:id",  # delivery_attempts changes with each attempt
+    body_varies=True,
     type="body:topic",
     entity="body:data.item.id",
     occurred_at="body:created_at",
@@ -92,6 +93,7 @@ HELPSCOUT = Profile(
     type="header:X-HelpScout-Event",
     entity="body:id",
     occurred_at="body:userUpdatedAt | body:createdAt",
+    time_of_object=True,
     samples=(
         Sample(
             type="convo.created",

@@ -52,6 +52,7 @@ NOTION = Profile(
     title="Notion",
     scheme=SignedScheme(signature="header:X-Notion-Signature", prefix="sha256="),
     key="body:id",  # attempt_number changes with each attempt
+    body_varies=True,
     type="body:type",
     entity="body:entity.id",
     occurred_at="body:timestamp",
@@ -219,6 +220,7 @@ HUBSPOT = Profile(
     ),
     # Ids are not promised to be unique, and attemptNumber changes with each attempt.
     key="fields:item:eventId,item:subscriptionId,item:objectId,item:occurredAt",
+    body_varies=True,
     type="item:subscriptionType",
     entity="item:objectId",
     occurred_at="item:occurredAt",

@@ -31,7 +31,7 @@ on_shelf AS (
         state = 'dead', due_at = NULL, tries = coalesce(s.tries, f.tries), handler = s.handler, reason = s.reason,
         error = s.error, message = s.message
     FROM settled AS s
-    WHERE f.event_id = s.event_id AND f.run = s.run AND f.state IN ('delayed', 'unhandled')
+    WHERE f.event_id = s.event_id AND f.run = s.run AND f.state IN ('delayed', 'unhandled', 'paused')
     RETURNING f.received_at, f.event_id, f.run, f.forced, s.attempts, s.reason, s.place
 ),
 moved AS (

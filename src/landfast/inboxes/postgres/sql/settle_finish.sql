@@ -13,7 +13,7 @@ from_work AS (
 ),
 from_shelf AS (
     DELETE FROM landfast.shelf AS f USING settled AS s
-    WHERE f.event_id = s.event_id AND f.run = s.run AND f.state IN ('delayed', 'unhandled')
+    WHERE f.event_id = s.event_id AND f.run = s.run AND f.state IN ('delayed', 'unhandled', 'paused')
     RETURNING f.received_at, f.event_id, f.run, f.forced, s.attempts, s.reason, s.place
 ),
 moved AS (

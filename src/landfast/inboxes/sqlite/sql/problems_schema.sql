@@ -1,4 +1,5 @@
 SELECT type, name, sql FROM sqlite_schema
-WHERE tbl_name IN ('meta', 'identity', 'body', 'work', 'shelf', 'history', 'boot', 'tally', 'redelivery', 'summary')
+WHERE tbl_name IN ('meta', 'identity', 'body', 'work', 'shelf', 'history', 'boot', 'tally', 'redelivery', 'summary',
+                   'switch', 'meter')
   AND sql IS NOT NULL
 ORDER BY type, name

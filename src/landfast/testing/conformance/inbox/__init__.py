@@ -11,6 +11,8 @@ from landfast.testing.conformance.inbox.bench import Bench
 from landfast.testing.conformance.inbox.claim import ClaimConformance
 from landfast.testing.conformance.inbox.find import FindConformance
 from landfast.testing.conformance.inbox.grid import GridConformance
+from landfast.testing.conformance.inbox.held import HeldConformance
+from landfast.testing.conformance.inbox.memory import MemoryConformance
 from landfast.testing.conformance.inbox.operate import OperateConformance
 from landfast.testing.conformance.inbox.record import RecordConformance
 from landfast.testing.conformance.inbox.settle import SettleConformance
@@ -27,7 +29,9 @@ class InboxConformance(
     GridConformance,
     SettleConformance,
     OperateConformance,
+    HeldConformance,
     FindConformance,
+    MemoryConformance,
     StoreConformance,
 ):
     """Subclass it and give it a `bench`."""

@@ -14,7 +14,16 @@ from landfast.domain.summary import Cursor, EventSummary
 from landfast.testing.conformance.inbox.bench import Bench, DrivenInbox, claim, claim_one, look
 from landfast.testing.factory import DAWN, deliveries, delivery, event_in, settlement
 
-STATES = [State.DONE, State.DEAD, State.UNHANDLED, State.DELAYED, State.CLAIMED, State.READY]
+STATES = [
+    State.DONE,
+    State.DEAD,
+    State.UNHANDLED,
+    State.DELAYED,
+    State.CLAIMED,
+    State.HELD,
+    State.PAUSED,
+    State.READY,
+]
 
 
 class FindConformance:
@@ -160,7 +169,8 @@ class FindConformance:
 
 
 async def _one_in_each_state(inbox: DrivenInbox, *, prefix: str = "evt", source: str = "shop") -> None:
-    for number, (state, what) in enumerate(zip(STATES, deliveries(6, prefix=prefix, source=source), strict=True)):
+    batch = deliveries(len(STATES), prefix=prefix, source=source)
+    for number, (state, what) in enumerate(zip(STATES, batch, strict=True)):
         await event_in(inbox, state, what, number=number)
 
 

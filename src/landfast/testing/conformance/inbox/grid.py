@@ -45,7 +45,7 @@ class GridConformance:
             assert [(line.signal, line.state, line.run) for line in lines] == [(signal, expected, now.summary.run)]
         assert now.summary.run == held.run + (signal is Signal.REPLAY)
 
-    @pytest.mark.parametrize("state", [State.READY, State.CLAIMED, State.DELAYED, State.UNHANDLED])
+    @pytest.mark.parametrize("state", [State.READY, State.CLAIMED, State.DELAYED, State.UNHANDLED, State.PAUSED])
     @pytest.mark.parametrize("signal", sorted(RECEIPT_SIGNALS))
     async def test_what_follows_a_receipt_settles_under_any_token(
         self, bench: Bench, state: State, signal: Signal
@@ -83,6 +83,12 @@ async def _send(bench: Bench, held: Claim, state: State, signal: Signal) -> bool
         return await inbox.recover([held.event_id], who="ada") == 1
     if signal is Signal.REQUEUE:
         return await inbox.requeue(source=held.source, pattern="order.*", limit=10) == 1
+    if signal is Signal.RESUME:
+        return await inbox.resume(limit=10) == 1
+    if signal is Signal.ADMIT:
+        return await inbox.admit([held.event_id], who="ada") == 1
+    if signal is Signal.DISCARD:
+        return await inbox.discard([held.event_id], who="ada") == 1
     if signal is Signal.WAKE:
         await bench.advance(DELAY + 1)
         return bool(await claim(inbox, 2))

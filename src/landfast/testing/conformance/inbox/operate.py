@@ -101,14 +101,14 @@ class OperateConformance:
 
     @pytest.mark.req("R61")
     async def test_the_census_counts_every_event_in_exactly_one_state(self, bench: Bench) -> None:
-        kinds = [State.DONE, State.DONE, State.DEAD, State.UNHANDLED, State.DELAYED, State.CLAIMED, State.READY]
-        for number, (state, what) in enumerate(zip(kinds, deliveries(7), strict=True)):
+        kinds = [State.DONE, *(state for state in State if state is not State.READY), State.READY]
+        for number, (state, what) in enumerate(zip(kinds, deliveries(len(kinds)), strict=True)):
             await event_in(bench.inbox, state, what, number=number)
         census = await bench.inbox.census()
         assert census.inbox == await bench.inbox.identity()
-        assert census.events == 7
+        assert census.events == len(kinds)
         assert {state: census.states.get(state, 0) for state in State} == {state: kinds.count(state) for state in State}
-        assert census.oldest_ready == DAWN + timedelta(seconds=6)
+        assert census.oldest_ready == DAWN + timedelta(seconds=len(kinds) - 1)
 
     async def test_the_census_of_an_empty_inbox_is_empty(self, bench: Bench) -> None:
         census = await bench.inbox.census()

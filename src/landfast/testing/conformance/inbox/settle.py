@@ -41,14 +41,14 @@ class SettleConformance:
         assert list(await bench.inbox.settle([settlement(held, Signal.RETRY, due_in=DELAY)])) == [True]
 
     async def test_answers_come_in_the_order_of_the_settlements(self, bench: Bench) -> None:
-        await bench.inbox.record(deliveries(7))
-        held = await claim(bench.inbox, 1, limit=7)
         signals = [*sorted(TOKEN_SIGNALS), *sorted(RECEIPT_SIGNALS)]
+        await bench.inbox.record(deliveries(len(signals)))
+        held = await claim(bench.inbox, 1, limit=len(signals))
         settlements = [settlement(one, signal, due_in=DELAY) for one, signal in zip(held, signals, strict=True)]
         stale = [replace(one, run=9) for one in settlements]
         mixed = [one for pair in zip(stale, settlements, strict=True) for one in pair]
-        assert list(await bench.inbox.settle(mixed)) == [False, True] * 7
-        assert list(await bench.inbox.settle(settlements)) == [False] * 7
+        assert list(await bench.inbox.settle(mixed)) == [False, True] * len(signals)
+        assert list(await bench.inbox.settle(settlements)) == [False] * len(signals)
 
     async def test_an_event_that_is_not_there_and_an_empty_batch_settle_nothing(self, bench: Bench) -> None:
         held = await event_in(bench.inbox, State.CLAIMED)

@@ -1,0 +1,136 @@
+"""`landfast held list|release|discard`."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+
+import click
+
+from landfast.app import Inbox
+from landfast.cli import NEGATIVE
+from landfast.cli.events import CUT, cells, find_events
+from landfast.cli.options import LIMIT, app_option, find_inbox, json_option, note_unknown_source, operator, run
+from landfast.cli.output import safe, say, say_json, say_table
+from landfast.domain.errors import UserError
+from landfast.domain.filter import Filter
+from landfast.domain.lifecycle import State
+from landfast.recovery import held as recovery
+from landfast.recovery.find import find_event
+from landfast.recovery.held import BECAUSE, Decision
+
+HEADINGS = ("id", "source", "type", "key", "occurred", "received", "reason")
+SPARE = ("type", "source", "received")
+"""Left out of a narrow terminal, in this order: which event it is, how old and why decide."""
+DONE = {Decision.RELEASE: "released", Decision.DISCARD: "discarded"}
+
+
+@click.group()
+def held() -> None:
+    """Events that were stored and not processed: they came too late, or with another body under a known key."""
+
+
+@held.command("list")
+@click.argument("terms", metavar="[FILTER]...", nargs=-1)
+@click.option("--limit", type=click.IntRange(1, 1000), default=LIMIT, show_default=True)
+@click.option("--after", metavar="CURSOR", help="Go on from the cursor that the last page ended with.")
+@app_option
+@json_option
+def list_(*, terms: tuple[str, ...], limit: int, after: str | None, app: str | None, as_json: bool) -> None:
+    """Held events that match, newest first, and why: source:stripe since:2h"""
+    wanted = recovery.wanted(" ".join(terms), now=datetime.now(UTC))
+    if found := find_events(find_inbox(app), wanted, limit=limit, after=after, as_json=as_json):
+        rows = [cells(event) | {"occurred": event.occurred_at} for event in found]
+        say_table(HEADINGS, [[row[heading] for heading in HEADINGS] for row in rows], cut=CUT, spare=SPARE)
+        for reason in sorted({event.reason for event in found} & BECAUSE.keys()):
+            say(f"{reason}: {BECAUSE[reason]}")
+
+
+@held.command()
+@click.argument("what", metavar="EVENT | FILTER...", nargs=-1, required=True)
+@click.option("--dry-run", is_flag=True, help="Only count.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@app_option
+@json_option
+def release(*, what: tuple[str, ...], dry_run: bool, yes: bool, app: str | None, as_json: bool) -> int:
+    """Process held events as any other: one by its id, key or SOURCE/KEY, or all that match a filter. One that was
+    processed before and forgotten is processed a second time, so look first."""
+    return _decide(Decision.RELEASE, what, dry=dry_run, yes=yes, app=app, as_json=as_json)
+
+
+@held.command()
+@click.argument("what", metavar="EVENT | FILTER...", nargs=-1, required=True)
+@click.option("--dry-run", is_flag=True, help="Only count.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@app_option
+@json_option
+def discard(*, what: tuple[str, ...], dry_run: bool, yes: bool, app: str | None, as_json: bool) -> int:
+    """Make held events dead letters: one by its id, key or SOURCE/KEY, or all that match a filter. They stay stored,
+    and landfast replay can still run them."""
+    return _decide(Decision.DISCARD, what, dry=dry_run, yes=yes, app=app, as_json=as_json)
+
+
+def _decide(decision: Decision, what: tuple[str, ...], *, dry: bool, yes: bool, app: str | None, as_json: bool) -> int:
+    inbox = find_inbox(app)
+    if len(what) == 1 and ":" not in what[0]:
+        return _one(inbox, decision, what[0], dry=dry, as_json=as_json)
+    chosen = recovery.wanted(" ".join(what), now=datetime.now(UTC))
+    note_unknown_source(inbox, chosen)
+    count = run(_count(inbox, chosen))
+    if dry:
+        _say({f"would_{decision}": count}, f"{count:,} would be {DONE[decision]}", as_json=as_json)
+        return 0
+    if count and not yes:
+        _confirm(decision, count)
+    decided = run(_decide_all(inbox, chosen, decision)) if count else 0
+    _say({DONE[decision]: decided}, f"{decided:,} {DONE[decision]}", as_json=as_json)
+    return 0
+
+
+def _one(inbox: Inbox, decision: Decision, name: str, *, dry: bool, as_json: bool) -> int:
+    found, decided = run(_decide_one(inbox, decision, name, dry=dry))
+    if found is None:
+        click.echo(f"landfast: no event {safe(name)!r}; see landfast held list", err=True)
+        return NEGATIVE
+    if dry:
+        would = int(found is State.HELD)
+        text = f"it is {found}; {would} would be {DONE[decision]}"
+        _say({f"would_{decision}": would, "state": found}, text, as_json=as_json)
+        return 0
+    text = DONE[decision] if decided else f"it is {found}, not held"
+    _say({DONE[decision]: int(decided), "state": found}, text, as_json=as_json)
+    return 0 if decided else NEGATIVE
+
+
+def _confirm(decision: Decision, count: int) -> None:
+    if not sys.stdin.isatty():
+        raise UserError(f"held {decision}: {count:,} events match; add --yes to {decision} them without being asked")
+    meant = "Process them" if decision is Decision.RELEASE else "Make them dead letters"
+    click.confirm(f"{count:,} events are held. {meant}?", abort=True)
+
+
+async def _count(inbox: Inbox, chosen: Filter) -> int:
+    async with inbox.archive() as archive:
+        return await recovery.count(archive, chosen)
+
+
+async def _decide_all(inbox: Inbox, chosen: Filter, decision: Decision) -> int:
+    async with inbox.archive() as archive:
+        return await recovery.decide(archive, chosen, decision, who=operator())
+
+
+async def _decide_one(inbox: Inbox, decision: Decision, name: str, *, dry: bool) -> tuple[State | None, bool]:
+    async with inbox.archive() as archive:
+        record = await find_event(archive, name)
+        if record is None:
+            return None, False
+        event = record.summary
+        decided = not dry and await recovery.decide_one(archive, event.event_id, decision, who=operator())
+        return event.state, decided
+
+
+def _say(fields: dict[str, object], text: str, *, as_json: bool) -> None:
+    if as_json:
+        say_json(fields)
+    else:
+        say(text)

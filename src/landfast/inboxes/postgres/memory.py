@@ -1,0 +1,70 @@
+"""What the inbox remembers for others: for caches, for strict sources, and for all workers together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+
+from landfast.domain.delivery import Delivery
+from landfast.domain.ids import EventId
+from landfast.domain.switch import Switch, SwitchKind
+from landfast.inboxes.postgres import rows
+from landfast.inboxes.postgres.connection import Connections
+from landfast.inboxes.postgres.statements import SQL
+from landfast.ports.clock import Chance
+
+
+class Remembering:
+    def __init__(self, connections: Connections, chance: Chance) -> None:
+        self._connections = connections
+        self._chance = chance
+
+    async def epoch(self) -> bytes:
+        async with self._connections.recording() as connection:
+            epoch: bytes = await connection.fetchval(SQL["epoch"])
+        return epoch
+
+    async def renew_epoch(self, old: bytes) -> bytes:
+        # Dead before the COMMIT: the old epoch is still there, and whoever notices next renews it.
+        async with self._connections.recording() as connection:
+            epoch: bytes = await connection.fetchval(SQL["renew_epoch"], old, self._chance.bytes(4))
+        return epoch
+
+    async def known(self, events: Sequence[EventId]) -> frozenset[EventId]:
+        async with self._connections.recording() as connection:
+            return frozenset(EventId(event) for (event,) in await connection.fetch(SQL["known"], events))
+
+    async def brought(self, deliveries: Sequence[Delivery]) -> frozenset[EventId]:
+        columns = [one.event_id for one in deliveries], [one.received_at for one in deliveries]
+        async with self._connections.recording() as connection:
+            return frozenset(EventId(event) for (event,) in await connection.fetch(SQL["brought"], *columns))
+
+    async def recent(self, since: datetime, limit: int) -> Sequence[EventId]:
+        async with self._connections.working() as connection:
+            return [EventId(event) for (event,) in await connection.fetch(SQL["recent"], since, limit)]
+
+    async def differing(self, deliveries: Sequence[Delivery]) -> Sequence[bool]:
+        events = [delivery.event_id for delivery in deliveries]
+        digests = [hashlib.sha256(delivery.body).digest() for delivery in deliveries]
+        async with self._connections.recording() as connection:
+            found = {place for (place,) in await connection.fetch(SQL["differing"], events, digests)}
+        return [place in found for place in range(1, len(deliveries) + 1)]
+
+    async def switches(self) -> Sequence[Switch]:
+        async with self._connections.working() as connection:
+            return [
+                Switch(SwitchKind(row["kind"]), row["name"], row["why"], row["who"], row["at"], row["until"])
+                for row in await connection.fetch(SQL["switches"])
+            ]
+
+    async def throw(self, kind: SwitchKind, name: str, *, why: str, who: str, lasting: float | None = None) -> None:
+        # Dead before the COMMIT: not thrown, and whoever wanted it does it again.
+        told = (rows.text(name), rows.text(why), rows.text(who))
+        async with self._connections.working() as connection:
+            await connection.execute(SQL["throw"], kind, *told, lasting)
+
+    async def release(self, kind: SwitchKind, name: str) -> bool:
+        # Dead after the COMMIT: `resume` finds what it had paused without being told.
+        async with self._connections.working() as connection:
+            return await connection.fetchval(SQL["release"], kind, rows.text(name)) is not None

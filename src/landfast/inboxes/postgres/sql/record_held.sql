@@ -1,0 +1,39 @@
+-- As `record`, for a batch in which something is held. Apart from it, because nobody who holds the shelf may keep all of
+-- intake waiting.
+WITH durably AS MATERIALIZED (
+    SELECT set_config('synchronous_commit', 'on', true) AS setting
+),
+delivery AS MATERIALIZED (
+    SELECT *
+    FROM unnest(
+        $1::bytea[], $2::integer[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
+        $9::bytea[], $10::bytea[], $11::text[]
+    ) AS d (event_id, place, received_at, source, key, type, entity, occurred_at, headers, body, hold)
+),
+fresh AS (
+    INSERT INTO landfast.identity (event_id, received_at)
+    SELECT event_id, received_at FROM delivery ORDER BY event_id
+    ON CONFLICT (event_id) DO NOTHING
+    RETURNING event_id
+),
+bodies AS (
+    INSERT INTO landfast.body (received_at, event_id, source, key, type, entity, occurred_at, headers, body)
+    SELECT received_at, event_id, source, key, type, entity, occurred_at, headers, body
+    FROM delivery JOIN fresh USING (event_id)
+),
+ready AS (
+    INSERT INTO landfast.work (event_id, received_at, source, lane, type)
+    SELECT event_id, received_at, source, entity, type
+    FROM delivery JOIN fresh USING (event_id)
+    WHERE hold = ''
+    ORDER BY place
+),
+held AS (
+    INSERT INTO landfast.shelf (
+        event_id, state, run, forced, suspect, crashes, tries, reason, received_at, source, lane, type
+    )
+    SELECT event_id, 'held', 1, false, false, 0, '{}', hold, received_at, source, entity, type
+    FROM delivery JOIN fresh USING (event_id)
+    WHERE hold <> ''
+)
+SELECT event_id FROM fresh CROSS JOIN durably WHERE setting = 'on'

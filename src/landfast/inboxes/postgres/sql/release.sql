@@ -1,0 +1,1 @@
+DELETE FROM landfast.switch WHERE kind = $1 AND name = $2 RETURNING kind

@@ -1,0 +1,83 @@
+"""What the inbox remembers for others: for caches, for strict sources, and for all workers together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from landfast.domain.delivery import Delivery
+from landfast.domain.ids import EventId
+from landfast.domain.switch import Switch, SwitchKind
+from landfast.inboxes.sqlite import rows
+from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.inboxes.sqlite.statements import SQL, ask
+from landfast.ports.clock import Chance, Clock
+
+
+class Remembering:
+    _file: SqliteFile
+    _clock: Clock
+    _chance: Chance
+
+    async def epoch(self) -> bytes:
+        ((epoch,),) = await self._file.run(partial(self._read, "epoch", {}))
+        return bytes(epoch)
+
+    async def renew_epoch(self, old: bytes) -> bytes:
+        # Crash before the COMMIT: the old epoch is still there, and whoever notices next renews it.
+        drawn = {"old": old, "drawn": self._chance.bytes(4)}
+        ((epoch,),) = await self._file.run(partial(self._write, "renew_epoch", drawn))
+        return bytes(epoch)
+
+    async def known(self, events: Sequence[EventId]) -> frozenset[EventId]:
+        return await self._file.run(partial(self._known, events))
+
+    async def brought(self, deliveries: Sequence[Delivery]) -> frozenset[EventId]:
+        return await self._file.run(partial(self._brought, deliveries))
+
+    async def recent(self, since: datetime, limit: int) -> Sequence[EventId]:
+        asked = {"since": rows.micros(since), "limit": limit}
+        return [EventId(event) for (event,) in await self._file.run(partial(self._read, "recent", asked))]
+
+    async def differing(self, deliveries: Sequence[Delivery]) -> Sequence[bool]:
+        return await self._file.run(partial(self._differing, deliveries))
+
+    async def switches(self) -> Sequence[Switch]:
+        found = await self._file.run(partial(self._read, "switches", {"now": rows.micros(self._clock.now())}))
+        return [rows.switch(row) for row in found]
+
+    async def throw(self, kind: SwitchKind, name: str, *, why: str, who: str, lasting: float | None = None) -> None:
+        # Crash before the COMMIT: not thrown, and whoever wanted it does it again.
+        now = rows.micros(self._clock.now())
+        told = {"kind": kind, "name": rows.text(name), "why": rows.text(why), "who": rows.text(who)}
+        until = None if lasting is None else now + rows.micros_in(lasting)
+        await self._file.run(partial(self._write, "throw", {**told, "now": now, "until": until}))
+
+    async def release(self, kind: SwitchKind, name: str) -> bool:
+        # Crash after the COMMIT: `resume` finds what it had paused without being told.
+        return bool(await self._file.run(partial(self._write, "release", {"kind": kind, "name": rows.text(name)})))
+
+    def _read(self, statement: str, values: dict[str, Any]) -> list[Any]:
+        with self._file.reading() as connection:
+            return ask(connection, statement, values)
+
+    def _write(self, statement: str, values: dict[str, Any]) -> list[Any]:
+        with self._file.writing(durable=True) as connection:
+            return ask(connection, statement, values)
+
+    def _known(self, events: Sequence[EventId]) -> frozenset[EventId]:
+        with self._file.reading() as connection:
+            found = connection.executemany(SQL["known"], [(event,) for event in events])
+            return frozenset(EventId(event) for (event,) in found)
+
+    def _brought(self, deliveries: Sequence[Delivery]) -> frozenset[EventId]:
+        asked = [(one.event_id, rows.micros(one.received_at)) for one in deliveries]
+        with self._file.reading() as connection:
+            return frozenset(EventId(event) for (event,) in connection.executemany(SQL["brought"], asked))
+
+    def _differing(self, deliveries: Sequence[Delivery]) -> list[bool]:
+        with self._file.reading() as connection:
+            found = [ask(connection, "differing", {"event_id": one.event_id, "body": one.body}) for one in deliveries]
+        return [any(differs for (differs,) in rows_) for rows_ in found]

@@ -1,0 +1,1 @@
+SELECT event_id FROM identity WHERE event_id = ? AND received_at = ?

@@ -1,0 +1,1 @@
+SELECT received_at, run, reason FROM shelf WHERE event_id = ? AND state = 'held'

@@ -1,0 +1,1 @@
+DELETE FROM switch WHERE kind = :kind AND name = :name RETURNING kind

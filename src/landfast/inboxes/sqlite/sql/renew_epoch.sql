@@ -1,0 +1,1 @@
+UPDATE meta SET epoch = CASE WHEN epoch = :old THEN :drawn ELSE epoch END RETURNING epoch

@@ -1,0 +1,3 @@
+-- Thrown again, it is in force for as long as the last one says.
+INSERT INTO switch (kind, name, why, who, at, until) VALUES (:kind, :name, :why, :who, :now, :until)
+ON CONFLICT DO UPDATE SET why = excluded.why, who = excluded.who, at = excluded.at, until = excluded.until
