@@ -25,7 +25,13 @@ CONTROLS = 4
 """Images of each store without syncs: each loses nearly everything, so a few prove the method."""
 ROUND = 10
 """Images of one load at most: it lasts some seconds, and the next one begins with a fresh disk."""
-SHARES = ((Layout.ONE_DISK, 0.6), (Layout.LEDGER_OLDER, 0.25), (Layout.INBOX_OLDER, 0.15))
+SHARES = (
+    (Layout.ONE_DISK, 0.4),
+    (Layout.LEDGER_OLDER, 0.2),
+    (Layout.INBOX_OLDER, 0.1),
+    (Layout.SPOOL_BESIDE, 0.15),
+    (Layout.SPOOL_OLDER, 0.15),
+)
 SHOWN = 5
 """Findings of a round that are printed; all of an image's are kept with it."""
 
@@ -35,8 +41,9 @@ def main() -> int:
     console = Console(highlight=False, soft_wrap=True, markup=False)
     try:
         check_machine()
+        rounds = [plan for plan in plans(asked.images, asked.stores) if plan.spooled or not asked.spool]
         console.print(f"power loss, seed {asked.seed}; again: make powerloss SEED={asked.seed}")
-        results = asyncio.run(_play_all(plans(asked.images, asked.stores), asked.seed, console))
+        results = asyncio.run(_play_all(rounds, asked.seed, console))
     except UnfitMachineError as error:
         print(error, file=sys.stderr)
         return 2
@@ -50,6 +57,7 @@ def plans(images: int, stores: Sequence[str]) -> list[Plan]:
     """The controls first: when they lose nothing, the rest would prove nothing."""
     found = [Plan(store, Layout.ONE_DISK, CONTROLS, control=Control.INBOX) for store in stores]
     found += [Plan(store, Layout.INBOX_OLDER, CONTROLS, control=Control.LEDGER) for store in stores]
+    found += [Plan(store, Layout.SPOOL_BESIDE, CONTROLS, control=Control.SPOOL) for store in stores]
     for store in stores:
         for layout, share in SHARES:
             left = max(1, round(images * share / len(stores)))
@@ -86,6 +94,8 @@ def _line(result: Result) -> str:
         parts += [f"{result.count(kind):,} {kind}" for kind in Kind if result.count(kind)]
         return ", ".join([*parts, "as it must be" if result.saw_loss else "which proves nothing"])
     parts.append(f"{result.unanswered:,} unanswered and sent again")
+    if result.spooled:
+        parts.append(f"{result.spooled:,} from the recovered spool")
     if result.reruns:
         parts.append(f"{result.reruns:,} recovered into the older ledger")
     parts += [f"{result.count(kind):,} {kind}" for kind in Kind if result.count(kind)] or ["all there, each once"]
@@ -116,6 +126,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="draws the instants of the cuts")
     parser.add_argument("--images", type=int, default=IMAGES, help="crash images in all, without the controls")
     parser.add_argument("--stores", nargs="+", choices=["sqlite", "postgres"], default=["sqlite", "postgres"])
+    parser.add_argument("--spool", action="store_true", help="only the rounds with a spool")
     return parser.parse_args()
 
 

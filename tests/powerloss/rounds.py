@@ -16,11 +16,13 @@ from pathlib import Path
 import apsw
 import asyncpg
 
+from landfast.app import Inbox
 from landfast.cli.storm.load import Answers, Connection, send_all
 from landfast.domain.lifecycle import State
 from tests.powerloss.checker import Cut, Finding, Kind, after_the_cut, after_the_drain, without_order
 from tests.powerloss.disks import Bench, clone
 from tests.powerloss.sites import SITES, Control, Site
+from tests.shops import SECRET
 
 SENDERS = 12
 PAUSE = 0.02
@@ -31,6 +33,8 @@ PADDING = 8_000
 WARM = 40
 """Acknowledged events before the first cut; before that there is little to lose."""
 DRAINED_WITHIN = 60.0
+AWAY, THERE = 3.5, 1.0
+"""Seconds: the spool is used after two of them."""
 BROKEN = (OSError, RuntimeError, apsw.Error, asyncpg.PostgresError, EOFError, TimeoutError, AssertionError)
 """What a torn database, or a `landfast` that will not start on it, can raise here."""
 
@@ -39,6 +43,20 @@ class Layout(StrEnum):
     ONE_DISK = "one disk"
     LEDGER_OLDER = "two disks, the ledger older"
     INBOX_OLDER = "two disks, the inbox older"
+    SPOOL_BESIDE = "one disk, with a spool"
+    SPOOL_OLDER = "two disks, the spool older"
+
+
+DISKS = {
+    Layout.ONE_DISK: ("inbox",),
+    Layout.LEDGER_OLDER: ("inbox", "ledger"),
+    Layout.INBOX_OLDER: ("inbox", "ledger"),
+    Layout.SPOOL_BESIDE: ("inbox",),
+    Layout.SPOOL_OLDER: ("inbox", "spool"),
+}
+ORDER = {Layout.LEDGER_OLDER: (1, 0), Layout.INBOX_OLDER: (0, 1), Layout.SPOOL_OLDER: (1, 0)}
+"""In which order the disks lose their power. The spool never after the inbox: what was drained in between would be in
+neither, and an inbox that forgets what it has committed is no power cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +67,10 @@ class Plan:
     checkpoints: bool = False
     """Force checkpoints under the load: a log that is moved while the power goes. It syncs, so only in some rounds."""
     control: Control | None = None
+
+    @property
+    def spooled(self) -> bool:
+        return self.layout in (Layout.SPOOL_BESIDE, Layout.SPOOL_OLDER)
 
     def __str__(self) -> str:
         control = f", control: {self.control} not synced" if self.control else ""
@@ -70,6 +92,8 @@ class Result:
     unanswered: int = 0
     reruns: int = 0
     """Done events whose receipt was lost with the ledger's tail; `recover ledger` ran them again."""
+    spooled: int = 0
+    """Events that a recovered spool brought, over all images."""
     findings: list[Finding] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)
     """Folders with the images that failed."""
@@ -79,8 +103,8 @@ class Result:
 
     @property
     def saw_loss(self) -> bool:
-        """What a control is for: an inbox loses events, a ledger the orders of events that are done."""
-        expected = Kind.LOST if self.plan.control is Control.INBOX else Kind.UNPROVEN
+        """What a control is for: an inbox or a spool loses events, a ledger the orders of events that are done."""
+        expected = Kind.UNPROVEN if self.plan.control is Control.LEDGER else Kind.LOST
         return self.count(expected) > 0
 
 
@@ -94,7 +118,7 @@ class Sent:
 
 
 async def play(bench: Bench, plan: Plan, dice: random.Random, step: Callable[[], None]) -> Result:
-    site = SITES[plan.store](bench, disks=1 if plan.layout is Layout.ONE_DISK else 2, control=plan.control)
+    site = SITES[plan.store](bench, disks=DISKS[plan.layout], control=plan.control, spooled=plan.spooled)
     result = Result(plan)
     sent = Sent()
     try:
@@ -114,6 +138,8 @@ async def play(bench: Bench, plan: Plan, dice: random.Random, step: Callable[[],
         for file in image.files:
             file.unlink()
         step()
+    if plan.spooled and not plan.control and not result.spooled:
+        result.findings.append(Finding(Kind.BROKEN, "no image had anything in its spool: the round proves nothing"))
     return result
 
 
@@ -122,8 +148,11 @@ async def _images(bench: Bench, site: Site, plan: Plan, dice: random.Random, sen
         site.serving() as serve,
         _load(site, serve.port, sent, dice),
         _checkpoints(site, on=plan.checkpoints),
+        _outages(site, on=plan.spooled),
     ):
         await _until(lambda: len(sent.acknowledged) >= WARM)
+        if plan.spooled:
+            await _until(site.has_spooled)
         images = [await _image(bench, site, plan, dice, sent, number) for number in range(plan.images)]
     assert sent.refused == 0, f"{sent.refused} deliveries were not answered with 200 while nothing was wrong"
     return images
@@ -137,11 +166,11 @@ async def _image(bench: Bench, site: Site, plan: Plan, dice: random.Random, sent
 
     def cut(which: int) -> None:
         nonlocal acknowledged
-        if which == 0:
-            acknowledged = len(sent.acknowledged)  # the last moment before the copy of the inbox
+        if which == (order[0] if plan.spooled else 0):
+            acknowledged = len(sent.acknowledged)  # the last moment before the copy of the inbox, or of its spool
         site.disks[which].cut(files[which])
 
-    order = {Layout.ONE_DISK: (0,), Layout.LEDGER_OLDER: (1, 0), Layout.INBOX_OLDER: (0, 1)}[plan.layout]
+    order = ORDER.get(plan.layout, (0,))
     for which in order:
         await asyncio.to_thread(cut, which)
         if which != order[-1]:
@@ -159,6 +188,11 @@ async def _examine(site: Site, image: Image, sent: Sent, result: Result) -> list
         site.mount(copies)
         site.start()
         books = await site.read()
+        if site.spool is not None:
+            before = len(books.stored)
+            await _drain_spool(site)
+            books = await site.read()
+            result.spooled += len(books.stored) - before
         found = after_the_cut(image.cut, books)
         if found or site.control:  # what is lost already would never drain
             return found
@@ -175,6 +209,16 @@ async def _examine(site: Site, image: Image, sent: Sent, result: Result) -> list
         site.unmount()
         for copy in copies:
             copy.unlink(missing_ok=True)
+
+
+async def _drain_spool(site: Site) -> None:
+    """What any process does that finds the folder: bring what is whole in it into the inbox."""
+    shop = site.shop
+    (shop.folder / "none.toml").touch()
+    inbox = Inbox(shop.folder / "none.toml", store=shop.store, ledger=shop.ledger, spool=str(site.spool))
+    inbox.source("stripe", provider="stripe", secrets=[SECRET])
+    async with inbox.intake():
+        await _until(lambda: not site.has_spooled())
 
 
 async def _drain(site: Site, cut: Cut, sent: Sent) -> None:
@@ -222,6 +266,27 @@ async def _send(site: Site, port: int, sent: Sent, prefix: str, dice: random.Ran
             sent.refused += 1
         await _pause(PAUSE)
     connection.close()
+
+
+@asynccontextmanager
+async def _outages(site: Site, *, on: bool) -> AsyncIterator[None]:
+    """The inbox is away for some seconds, and there for some, so that cuts meet a spool that fills and one that
+    drains."""
+    stop = asyncio.Event()
+
+    async def again_and_again() -> None:
+        while not stop.is_set():
+            async with site.held():
+                await _pause(AWAY)
+            await _pause(THERE)
+
+    async with asyncio.TaskGroup() as tasks:
+        if on:
+            tasks.create_task(again_and_again())
+        try:
+            yield
+        finally:
+            stop.set()
 
 
 @asynccontextmanager

@@ -1,12 +1,15 @@
-"""Where a shop keeps its databases: on one disk, or inbox and ledger on two."""
+"""Where a shop keeps its databases: on one disk, or inbox and ledger on two; and its spool, if it has one."""
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import hashlib
+import os
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -30,6 +33,7 @@ class Control(StrEnum):
 
     INBOX = "inbox"
     LEDGER = "ledger"
+    SPOOL = "spool"
 
 
 UNSYNCED = {
@@ -42,8 +46,12 @@ SqliteFile._connected = lambda self, flags, *, synchronous: _connected(self, fla
 from landfast.ledgers.sqlite import thread
 thread._SETTINGS = tuple(setting.replace("FULL", "NORMAL") for setting in thread._SETTINGS)
 """,
+    Control.SPOOL: """
+from landfast.journals.files import Files
+Files.sync = Files.sync_folder = lambda self, _: None
+""",
 }
-"""How a SQLite shop is talked out of syncing. NORMAL, the usual advice for WAL, is bad enough."""
+"""How a shop is talked out of syncing. NORMAL, the usual advice for WAL, is bad enough."""
 
 
 class Cluster(Postgres):
@@ -74,15 +82,21 @@ class Site(ABC):
 
     shop: Shop
 
-    def __init__(self, bench: Bench, *, disks: int, control: Control | None) -> None:
-        self.disks: Sequence[Disk] = [bench.disk(name) for name in ("inbox", "ledger")[:disks]]
+    def __init__(
+        self, bench: Bench, *, disks: Sequence[str] = ("inbox",), control: Control | None, spooled: bool = False
+    ) -> None:
+        self.disks: Sequence[Disk] = [bench.disk(name) for name in disks]
+        self._by_name = {disk.name: disk for disk in self.disks}
         self.control = control
+        self.spool = self._disk("spool").place / "spool" if spooled else None
         self.folder = bench.folder / "shop"
         self.folder.mkdir(exist_ok=True)
 
     async def create(self) -> None:
         self.shop = self._shop()
         self.shop.settings = {"LANDFAST_LEASE": str(LEASE)}
+        if self.spool is not None:
+            self.shop.settings["LANDFAST_SPOOL"] = str(self.spool)
         self.shop.write(ORDER)
         code, out, err = await self.shop.run("migrate", "--app", "shop.py")
         assert code == 0, out + err
@@ -97,6 +111,13 @@ class Site(ABC):
     def unmount(self) -> None:
         for disk in self.disks:
             disk.unmount()
+
+    def has_spooled(self) -> bool:
+        return self.spool is not None and any(self.spool.glob("*.seg"))
+
+    def _disk(self, name: str) -> Disk:
+        """What has none of its own is on the inbox's."""
+        return self._by_name.get(name, self._by_name["inbox"])
 
     @abstractmethod
     def _shop(self) -> Shop: ...
@@ -119,12 +140,17 @@ class Site(ABC):
         """Move the inbox's log into its database now: the moment at which torn pages are made."""
 
     @abstractmethod
+    def held(self) -> AbstractAsyncContextManager[None]:
+        """The inbox takes nothing in as long as this lasts."""
+
+    @abstractmethod
     async def read(self) -> Books: ...
 
 
 class SqliteSite(Site):
     def _shop(self) -> Shop:
-        return Shop(self.folder, str(self.disks[0].place / "inbox.db"), str(self.disks[-1].place / "ledger.db"))
+        store, ledger = self._disk("inbox").place / "inbox.db", self._disk("ledger").place / "ledger.db"
+        return Shop(self.folder, str(store), str(ledger))
 
     def start(self) -> None:
         """Files need no server."""
@@ -138,6 +164,15 @@ class SqliteSite(Site):
             self.shop.write(UNSYNCED[self.control], ORDER)
         async with super().serving() as serve:
             yield serve
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        lock = os.open(f"{self.shop.store}-lock", os.O_RDWR)  # where all who write queue
+        try:
+            await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
 
     def checkpoint(self) -> None:
         with closing(apsw.Connection(self.shop.store)) as inbox:
@@ -162,7 +197,7 @@ class PostgresSite(Site):
 
     async def create(self) -> None:
         binaries = _binaries_in(self.folder.parent)
-        self.clusters = [Cluster(disk.place / "postgres", binaries) for disk in self.disks]
+        self.clusters = [Cluster(disk.place / "postgres", binaries) for disk in self.disks if disk.name != "spool"]
         for cluster in self.clusters:
             cluster.create()
         await super().create()
@@ -177,12 +212,27 @@ class PostgresSite(Site):
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[Serve]:
+        if self.control is Control.SPOOL:
+            self.shop.write(UNSYNCED[self.control], ORDER)
         async with super().serving() as serve:
-            if self.control is not None:  # behind Landfast's back: it refuses to start on such a server
+            if self.control in (
+                Control.INBOX,
+                Control.LEDGER,
+            ):  # behind Landfast's back: it refuses to start on such a server
                 cluster = self.clusters[0 if self.control is Control.INBOX else -1]
                 cluster.execute("ALTER SYSTEM SET fsync = off")
                 cluster.execute("SELECT pg_reload_conf()")
             yield serve
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        connection = await asyncpg.connect(self.shop.store)
+        try:
+            async with connection.transaction():
+                await connection.execute("LOCK TABLE landfast.identity IN ACCESS EXCLUSIVE MODE")
+                yield
+        finally:
+            await connection.close()
 
     def checkpoint(self) -> None:
         self.clusters[0].execute("CHECKPOINT")

@@ -92,12 +92,14 @@ def test_the_plan_has_a_hundred_images_every_layout_and_the_controls_before_them
     assert {(plan.store, plan.layout) for plan in real} == {
         (s, layout) for s in ("sqlite", "postgres") for layout in Layout
     }
-    assert {(plan.store, plan.control) for plan in rounds[:4]} == {
+    assert {(plan.store, plan.control) for plan in rounds[:6]} == {
         (s, c) for s in ("sqlite", "postgres") for c in Control
     }
 
 
-@pytest.mark.parametrize(("control", "kind"), [(Control.INBOX, Kind.LOST), (Control.LEDGER, Kind.UNPROVEN)])
+@pytest.mark.parametrize(
+    ("control", "kind"), [(Control.INBOX, Kind.LOST), (Control.LEDGER, Kind.UNPROVEN), (Control.SPOOL, Kind.LOST)]
+)
 def test_a_control_counts_only_when_it_loses_what_it_is_meant_to_lose(control: Control, kind: Kind) -> None:
     result = Result(Plan("sqlite", Layout.ONE_DISK, 1, control=control), findings=[Finding(Kind.BROKEN, "a")])
     assert not result.saw_loss

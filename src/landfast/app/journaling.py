@@ -2,16 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
 
+from landfast.app.arrival import journal_arrived
 from landfast.app.stores import InboxStore
 from landfast.config import Settings
 from landfast.domain.ids import BootId
+from landfast.domain.readiness import Readiness
+from landfast.intake.drain import Drainer
+from landfast.intake.fallback import Fallback, Where
+from landfast.intake.outage import Outage
+from landfast.intake.remember import RememberingJournal
+from landfast.intake.strict import StrictJournal
 from landfast.intake.tally import Tally
+from landfast.journals.folder import waiting_in
+from landfast.journals.mounts import FORGETFUL, file_system_of
+from landfast.journals.spool import Spool, check_keeps
 from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
+from landfast.ports.wakeup import Wakeup
+from landfast.recovery.doctor import Check, Level
+
+
+async def _nothing() -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Journaled:
+    """A journal, and what there is to know of it."""
+
+    journal: Journal
+    where: Callable[[], Where]
+    """Where the next delivery would become durable, in a word."""
+    name: Where = "inbox"
+    """Where it does when all is well."""
+    has_spool: bool = False
+    meters: Callable[[], Mapping[str, int]] = dict
+    settle: Callable[[], Awaitable[None]] = _nothing
+    """Stop draining, before the last counts are reported."""
+
+    def is_outage(self) -> bool:
+        """Whether the spool stands in, or should."""
+        return self.where() != self.name
+
+    def ready(self) -> Readiness:
+        where = self.where()
+        layers: dict[str, str] = {self.name: "ok" if where == self.name else "away"}
+        if self.has_spool:
+            layers["spool"] = {"spool": "used", "nothing": "failing"}.get(where, "ok")
+        return Readiness(is_ready=where != "nothing", layers=layers)
+
+
+def check_spool(settings: Settings) -> None:
+    """ConfigError where it would forget, before anything is opened or made."""
+    if settings.spool is not None and not settings.spool_anywhere:
+        check_keeps(settings.spool)
 
 
 @asynccontextmanager
@@ -22,6 +71,59 @@ async def journaled(
     boot: BootId,
     clock: Clock,
     seen: Seen,
-    tally: Tally,  # noqa: ARG001
-) -> AsyncIterator[Journal]:
-    yield inbox
+    tally: Tally,
+    wakeup: Wakeup,
+) -> AsyncIterator[Journaled]:
+    async with AsyncExitStack() as stack:
+        direct = StrictJournal(inbox, clock=clock)
+        first: Journal = direct
+        name: Where = "inbox"
+        if settings.journal is not None:
+            from landfast.app.broker import open_journal
+
+            opening = partial(open_journal, settings, inbox, otherwise=direct)
+            first, name = await stack.enter_async_context(journal_arrived(opening, clock)), "journal"
+        if settings.spool is None:
+            yield Journaled(first, lambda: name, name)
+            return
+        spool = Spool(
+            settings.spool, boot=boot, clock=clock, limit=settings.spool_limit, anywhere=settings.spool_anywhere
+        )
+        await spool.open()
+        stack.push_async_callback(spool.close)
+        # It may come back as an older self: what it has forgotten must not be a duplicate.
+        outage = Outage(clock, where=name, on_begin=seen.clear, waiting=lambda: spool.waiting)
+        fallback = Fallback(first, spool, outage=outage, name=name)
+        stack.push_async_callback(fallback.close)
+        drainer = Drainer(
+            spool,
+            RememberingJournal(first, seen),
+            clock=clock,
+            outage=outage,
+            was_known=tally.was_known,
+            brought=inbox.brought,
+            drained=lambda count: wakeup.nudge() if count else None,
+        )
+        stack.push_async_callback(drainer.close)
+        drainer.start()
+        yield Journaled(
+            fallback, lambda: fallback.where, name, has_spool=True, meters=spool.meters, settle=drainer.close
+        )
+
+
+def examine_spool(settings: Settings) -> list[Check]:
+    """Nothing where there is no spool. It changes nothing: a folder that is missing is not made."""
+    if settings.spool is None:
+        return []
+    kind = file_system_of(settings.spool) or "an unknown file system"
+    if kind in FORGETFUL:
+        found = f"{settings.spool} is on {kind}: what is acknowledged there goes with the machine or container"
+        level = Level.WARN if settings.spool_anywhere else Level.FAIL
+        return [Check("spool", level, found, "set spool to a folder on a disk or volume")]
+    segments, bad = waiting_in(settings.spool)
+    waiting = f"{segments} segments wait" if segments else "nothing waits"
+    checks = [Check("spool", Level.OK, f"{settings.spool} on {kind}, {waiting}")]
+    if bad:
+        fix = f"see the log for why; a file {settings.spool}/*.bad that is renamed to .seg is tried again"
+        checks.append(Check("spool", Level.WARN, f"{bad} records are set aside", fix))
+    return checks

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
+from landfast.app.arrival import arrived
 from landfast.app.caching import seen_cache
-from landfast.app.journaling import journaled
+from landfast.app.journaling import check_spool, journaled
+from landfast.app.noticeboard import noticeboard
 from landfast.app.sources import source_of
-from landfast.app.stores import make_wakeup, open_inbox, open_stores
+from landfast.app.stores import make_wakeup, open_stores
 from landfast.config import Settings, SourceSettings
 from landfast.domain.ids import BootId, InboxId, WorkerId
+from landfast.intake.admission import Admission
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.tally import Tally
@@ -21,30 +25,66 @@ from landfast.processing.registry import Registry
 from landfast.processing.worker import Worker
 from landfast.providers.catalogue import PROFILES
 
+MOMENT = 1.0
+"""Seconds for the last counts of a process that stops while the inbox is away."""
+
 
 @asynccontextmanager
 async def intake(
     settings: Settings, declared: Iterable[SourceSettings], clock: Clock, chance: Chance
 ) -> AsyncIterator[Intake]:
     sources = [source_of(source, settings) for source in declared]
+    check_spool(settings)
     async with (
-        open_inbox(settings, clock, chance, migrate=True) as inbox,
-        _awake(settings, await inbox.identity()) as wakeup,
+        arrived(settings, clock, chance) as (inbox, wakeup),
         seen_cache(settings, inbox, clock, chance) as seen,
+        noticeboard(inbox, clock) as notices,
     ):
         boot = BootId(chance.bytes(8))
+        admission = Admission(
+            sources,
+            clock=clock,
+            chance=chance,
+            https_only=settings.https_only,
+            trusted_proxies=settings.trusted_proxies,
+        )
         names = [source.name for source in sources]
-        # While only duplicates come, nobody but the tally notices that the inbox was away, and may be an older one.
-        tally = Tally(inbox, boot=boot, clock=clock, sources=names, on_outage=seen.clear, meters=seen.meters)
-        async with journaled(settings, inbox, boot=boot, clock=clock, seen=seen, tally=tally) as journal:
-            recorder = GroupCommit(journal, seen=seen, wakeup=wakeup)
+        tally = Tally(
+            inbox,
+            boot=boot,
+            clock=clock,
+            sources=names,
+            # While only duplicates come, nobody but the tally notices that the inbox was away, and may be an older one.
+            # What the spool has taken meanwhile stays known, or a storm would fill it.
+            on_outage=lambda: None if kept.is_outage() else seen.clear(),
+            meters=lambda: {**seen.meters(), **recorder.meters(), **kept.meters()},
+        )
+        async with journaled(settings, inbox, boot=boot, clock=clock, seen=seen, tally=tally, wakeup=wakeup) as kept:
+            recorder = GroupCommit(kept.journal, seen=seen, wakeup=wakeup)
             tally.start()
             try:
-                yield Intake(sources, recorder=recorder, seen=seen, tally=tally, clock=clock, known=PROFILES.values)
+                yield Intake(
+                    sources,
+                    recorder=recorder,
+                    seen=seen,
+                    tally=tally,
+                    clock=clock,
+                    known=PROFILES.values,
+                    admission=admission,
+                    ready=lambda: notices.beside(kept.ready()),
+                )
             finally:
                 # The tally last: what the recorder still has in hand is counted when it is answered.
                 await recorder.close()
-                await tally.close()
+                await kept.settle()
+                await _last_word(tally, is_heard=not kept.is_outage())
+
+
+async def _last_word(tally: Tally, *, is_heard: bool) -> None:
+    """An inbox that is away is not waited for: this boot then counts as one that crashed."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(None if is_heard else MOMENT):
+            await tally.close()
 
 
 @asynccontextmanager

@@ -27,6 +27,9 @@ REDELIVERED_EVENTS = 100_000
 per-event counts stop growing; the totals per source stay exact."""
 
 
+NOTHING = SourceTally()
+
+
 class _Counts:
     __slots__ = ("duplicate", "received", "rejected", "stored")
 
@@ -69,19 +72,25 @@ class Tally:
         """A handshake: it was a request, but no delivery, so it is not one of those that must end."""
         self._counts[source].received -= 1
 
-    def stored(self, source: str) -> None:
-        self._counts[source].stored += 1
+    def stored(self, source: str, events: int = 1, *, known: int = 0) -> None:
+        """A request brought so many events that were new, and so many that were not. Each is a delivery of its own."""
+        counts = self._counts[source]
+        counts.received += events + known - 1
+        counts.stored += events
+        counts.duplicate += known
 
-    def duplicate(self, source: str) -> None:
-        self._counts[source].duplicate += 1
+    def duplicate(self, source: str, events: int = 1) -> None:
+        self.stored(source, 0, known=events)
 
     def rejected(self, source: str) -> None:
         self._counts[source].rejected += 1
 
     def was_known(self, source: str) -> None:
-        """What a spool or journal acknowledged as stored turned out to be in the inbox already."""
-        self._counts[source].stored -= 1
-        self._counts[source].duplicate += 1
+        """A delivery that a spool or journal acknowledged as stored turned out to be in the inbox already."""
+        # Another boot may have acknowledged it, of a source that this one has not: sums over boots stay right.
+        counts = self._counts.setdefault(source, _Counts())
+        counts.stored -= 1
+        counts.duplicate += 1
 
     def came_again(self, event: EventId, times: int = 1) -> None:
         counted = self._redelivered.get(event)
@@ -91,9 +100,10 @@ class Tally:
             self._redelivered[event] = times
 
     def totals(self) -> dict[str, SourceTally]:
-        """Since boot, by source; only sources that had a request."""
+        """Since boot, by source; only sources that had a request, or a correction."""
         known = self._reported or {}
-        return {source: counts.total() for source, counts in self._counts.items() if counts.received or source in known}
+        totals = {source: counts.total() for source, counts in self._counts.items()}
+        return {source: total for source, total in totals.items() if total != NOTHING or source in known}
 
     def start(self) -> None:
         self._reports = asyncio.create_task(self._report_for_ever())

@@ -1,0 +1,143 @@
+"""The inbox as an intake has it: there from the start, or, where deliveries can wait elsewhere, some time later. So too
+the journal, whose subjects carry the inbox's name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+
+from landfast import telemetry
+from landfast.app import stores
+from landfast.app.stores import InboxStore, make_wakeup, prepare
+from landfast.config import Settings
+from landfast.domain.delivery import Delivery, Recorded
+from landfast.domain.errors import InboxUnavailableError, JournalUnavailableError, UnavailableError, UserError
+from landfast.ports.clock import Chance, Clock
+from landfast.ports.journal import Journal
+from landfast.ports.wakeup import Wakeup
+
+AGAIN = 1.0
+"""Seconds between two attempts to open an inbox that is away."""
+
+
+class LateWakeup:
+    """Nobody is told anything until the inbox is there: the workers poll."""
+
+    def __init__(self) -> None:
+        self._wakeup: Wakeup | None = None
+
+    async def become(self, wakeup: Wakeup) -> None:
+        await wakeup.open()
+        self._wakeup = wakeup
+        wakeup.nudge()
+
+    def nudge(self) -> None:
+        if self._wakeup is not None:
+            self._wakeup.nudge()
+
+    async def wait(self, seconds: float) -> None:
+        if self._wakeup is not None:
+            await self._wakeup.wait(seconds)
+        else:
+            await asyncio.sleep(seconds)
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None:
+        if self._wakeup is not None:
+            await self._wakeup.close()
+
+
+@asynccontextmanager
+async def arrived(settings: Settings, clock: Clock, chance: Chance) -> AsyncIterator[tuple[InboxStore, LateWakeup]]:
+    """Opened and brought up to date. Where there is a spool or a journal, an inbox that does not answer is opened as
+    soon as it does; whoever uses it before is told that it is unavailable."""
+    prepare("store", settings.store, migrate=True)
+    inbox, wakeup = stores.make_inbox(settings.store, clock, chance), LateWakeup()
+    arriving: asyncio.Task[None] | None = None
+    try:
+        try:
+            await _arrive(settings, inbox, wakeup)
+        except InboxUnavailableError as error:
+            if settings.spool is None and settings.journal is None:
+                raise
+            telemetry.warn("started without the inbox, which is opened when it answers", error=error)
+            arriving = asyncio.create_task(_arrive_later(settings, inbox, wakeup, clock))
+        yield inbox, wakeup
+    finally:
+        if arriving is not None:
+            arriving.cancel()
+            await asyncio.wait([arriving])
+        await wakeup.close()
+        await inbox.close()
+
+
+async def _arrive(settings: Settings, inbox: InboxStore, wakeup: LateWakeup) -> None:
+    try:
+        await inbox.open()
+        await inbox.migrate()
+        identity = await inbox.identity()
+    except BaseException:
+        await inbox.close()
+        raise
+    await wakeup.become(make_wakeup(settings.store, identity))
+
+
+async def _arrive_later(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, clock: Clock) -> None:
+    await _persist("the inbox", lambda: _arrive(settings, inbox, wakeup), clock)
+
+
+class LateJournal:
+    """Unavailable until it is there."""
+
+    def __init__(self) -> None:
+        self.journal: Journal | None = None
+
+    async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+        if self.journal is None:
+            raise JournalUnavailableError("the journal is not open, because the inbox has not answered yet")
+        return await self.journal.record(deliveries)
+
+
+@asynccontextmanager
+async def journal_arrived(
+    opening: Callable[[], AbstractAsyncContextManager[Journal]], clock: Clock
+) -> AsyncIterator[Journal]:
+    """Opened now; or, while the inbox is away, as soon as it has said who it is."""
+    late = LateJournal()
+    arriving: asyncio.Task[None] | None = None
+    async with AsyncExitStack() as stack:
+
+        async def arrive() -> None:
+            late.journal = await stack.enter_async_context(opening())
+
+        try:
+            await arrive()
+        except InboxUnavailableError:
+            arriving = asyncio.create_task(_persist("the journal", arrive, clock))
+        try:
+            yield late
+        finally:
+            if arriving is not None:
+                arriving.cancel()
+                await asyncio.wait([arriving])
+
+
+async def _persist(what: str, arrive: Callable[[], Awaitable[None]], clock: Clock) -> None:
+    """Try until it works."""
+    told = ""
+    while True:
+        await clock.sleep(AGAIN)
+        try:
+            await arrive()
+        except UnavailableError:
+            continue
+        except UserError as error:
+            # It answers, and cannot be used as it is: nobody at the terminal reads an exit code any more.
+            if told != str(error):
+                telemetry.error(f"{what} cannot be opened, and is tried again", error=error)
+            told = str(error)
+            continue
+        telemetry.info(f"{what} is there")
+        return

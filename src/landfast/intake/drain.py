@@ -1,0 +1,170 @@
+"""Drain: bring what a spool or a broker holds into the inbox, oldest first, and only then let go of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+from landfast import telemetry
+from landfast.domain.delivery import Delivery
+from landfast.domain.errors import RowRefusedError, UnavailableError
+from landfast.domain.ids import EventId
+from landfast.intake.outage import SLOW, Outage
+from landfast.intake.record import BATCH_DELIVERIES
+from landfast.ports.backlog import Backlog, Taken
+from landfast.ports.clock import Clock
+from landfast.ports.journal import Journal
+
+RATE = 5_000
+"""Deliveries a second, at most: a quarter of what an inbox takes on a small machine. Whoever waits to be answered goes
+before whoever was answered already. Besides, a batch is followed by a rest as long as it took, so that an inbox that
+has just come back, slow and cold, has at least half of its time for those who wait."""
+
+IDLE = 0.5
+"""Seconds between two looks at an empty backlog: about what one poll of a folder may cost unnoticed."""
+
+SOON = 0.05
+"""Seconds before it is asked again whether somebody else's attempt has come to an end."""
+
+MOMENT = 1.0
+"""Seconds that a batch has to arrive when we stop: an inbox that is there needs a few milliseconds."""
+
+LONGEST = 5.0
+"""Seconds between two attempts when something is wrong that is no outage of the inbox."""
+
+
+async def _nobody_knows(_deliveries: Sequence[Delivery]) -> frozenset[EventId]:
+    return frozenset()
+
+
+class Drainer:
+    """One loop. `was_known` is told the source of each delivery that turned out to be in the inbox already, by another
+    delivery (`brought` says by which): it was counted as stored when it was acknowledged. `drained` is told how many
+    deliveries were new to it. One that `hurries` takes no rest: a broker's, where all that comes in comes through it,
+    and nobody waits for the inbox."""
+
+    def __init__(
+        self,
+        backlog: Backlog,
+        inbox: Journal,
+        *,
+        clock: Clock,
+        outage: Outage | None = None,
+        was_known: Callable[[str], None] = lambda _source: None,
+        brought: Callable[[Sequence[Delivery]], Awaitable[frozenset[EventId]]] = _nobody_knows,
+        drained: Callable[[int], None] = lambda _count: None,
+        hurries: bool = False,
+    ) -> None:
+        self._backlog = backlog
+        self._inbox = inbox
+        self._clock = clock
+        self._outage = outage or Outage(clock)
+        self._was_known = was_known
+        self._brought = brought
+        self._drained = drained
+        self._hurries = hurries
+        self._failures = 0
+        self._stepping = asyncio.Lock()
+        self._loop: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._loop = asyncio.create_task(self.run())
+
+    async def close(self) -> None:
+        """Stop. A batch that is with the inbox has a moment to arrive; then it is given back, and whether it did is
+        found out by whoever takes it next."""
+        if self._loop is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MOMENT):
+                    await self._stepping.acquire()
+            self._loop.cancel()
+            await asyncio.wait([self._loop])
+
+    async def run(self) -> None:
+        while True:
+            async with self._stepping:
+                seconds = await self.step()
+            await self._clock.sleep(seconds)
+
+    async def step(self) -> float:
+        """Bring one batch over; how many seconds to wait before the next. Never raises."""
+        if not self._outage.may_try():
+            return max(self._outage.remaining(), SOON)  # no attempt is due, or somebody else's is under way
+        began = self._clock.monotonic()
+        try:
+            taken = await self._backlog.take(BATCH_DELIVERIES)
+            if not taken:
+                self._outage.abandon()
+                return SOON if self._hurries else IDLE
+            await self._bring(taken)
+        except UnavailableError as error:
+            self._outage.began(error)
+            return max(self._outage.remaining(), SOON)
+        except Exception as error:  # noqa: BLE001 - whatever it was, what is left must still get its turn
+            self._outage.abandon()
+            return self._stumbled(error)
+        self._failures = 0
+        took = self._clock.monotonic() - began
+        if took <= SLOW or self._hurries:
+            self._outage.ended()
+        else:  # good enough for what is answered already, and not for those who wait
+            self._outage.began(f"an answer took {took:.1f} s")
+        return 0.0 if self._hurries else max(took, sum(len(each.deliveries) for each in taken) / RATE)
+
+    async def _bring(self, taken: Sequence[Taken]) -> None:
+        """All of them: forgotten after the inbox's COMMIT, set aside where it refuses one, or given back."""
+        parts = [list(taken)]
+        try:
+            while parts:
+                part = parts[-1]
+                try:
+                    new = await self._record(part)
+                except RowRefusedError as error:
+                    parts[-1:] = await self._split(part, error)
+                    continue
+                known = await self._known([delivery for delivery, is_new in new if not is_new])
+                # Crash before this line: they are taken again, and the inbox knows them.
+                await self._backlog.forget(part)
+                parts.pop()
+                self._count(known, sum(is_new for _, is_new in new))
+        except BaseException:  # cancelled, too: what is not settled must be found by the next take
+            await self._backlog.give_back([each for part in reversed(parts) for each in part])
+            raise
+
+    async def _record(self, part: Sequence[Taken]) -> Sequence[tuple[Delivery, bool]]:
+        """Each delivery, and whether it was new to the inbox."""
+        # Sorted, because two that insert the same keys in different orders deadlock on PostgreSQL. Twins keep their
+        # order, so that the older one is the new one.
+        rows = sorted([one for each in part for one in each.deliveries], key=lambda delivery: delivery.event_id)
+        recorded = await self._inbox.record(rows)
+        return [(delivery, row.is_new) for delivery, row in zip(rows, recorded, strict=True)]
+
+    async def _split(self, part: list[Taken], error: RowRefusedError) -> list[list[Taken]]:
+        """One bad row must not keep its neighbours here: halve until it is alone. The older half is the last."""
+        if len(part) > 1:
+            middle = len(part) // 2
+            return [part[middle:], part[:middle]]
+        first = part[0].deliveries[0]
+        telemetry.error("set aside: the inbox refuses a row", source=first.source, id=first.event_id, error=error)
+        await self._backlog.set_aside(part[0], str(error))
+        return []
+
+    async def _known(self, again: Sequence[Delivery]) -> Sequence[Delivery]:
+        """Those of them that another delivery was before."""
+        if not again:
+            return []
+        # An answer of the inbox that came too late, or a crash before we could forget: it has them from ourselves.
+        ours = await self._brought(again)
+        return [delivery for delivery in again if delivery.event_id not in ours]
+
+    def _count(self, known: Sequence[Delivery], new: int) -> None:
+        self._drained(new)
+        for delivery in known:
+            self._was_known(delivery.source)
+
+    def _stumbled(self, error: Exception) -> float:
+        self._failures += 1
+        if self._failures == 1:  # once for each thing that goes wrong, not once for each attempt
+            telemetry.error("draining failed, and is tried again", trace=error)
+        return min(LONGEST, IDLE * 2.0 ** min(self._failures - 1, 10))

@@ -1,0 +1,95 @@
+"""Fallback: the inbox, or the broker before it, while it answers in time; the spool while it does not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from landfast.domain.delivery import Delivery, Recorded
+from landfast.domain.errors import RowRefusedError, UnavailableError
+from landfast.intake.outage import SLOW, Outage
+from landfast.ports.journal import Journal
+
+Where = Literal["inbox", "journal", "spool", "nothing"]
+
+
+class SpoolJournal(Journal, Protocol):
+    @property
+    def waiting(self) -> int:
+        """Records that wait to be drained."""
+        ...
+
+
+class Fallback:
+    """A journal of two. Senders see the same 200 from either."""
+
+    def __init__(self, first: Journal, spool: SpoolJournal, *, outage: Outage, name: Where = "inbox") -> None:
+        self._first = first
+        self._spool = spool
+        self._outage = outage
+        self._name: Where = name
+        self._is_spool_failing = False
+        self._abandoned: set[asyncio.Task[Sequence[Recorded]]] = set()
+
+    @property
+    def where(self) -> Where:
+        """Where the next delivery would become durable, as far as is known."""
+        if not self._outage.is_on:
+            return self._name
+        return "nothing" if self._is_spool_failing else "spool"
+
+    async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+        recorded = await self._try_first(deliveries) if self._is_worth_trying() else None
+        if recorded is not None:
+            return recorded
+        try:
+            recorded = await self._spool.record(deliveries)
+        except UnavailableError:
+            self._is_spool_failing = True
+            raise
+        self._is_spool_failing = False
+        return recorded
+
+    async def close(self) -> None:
+        """Wait a moment for what was abandoned to unwind, and no longer."""
+        if self._abandoned:
+            await asyncio.wait(self._abandoned, timeout=1)
+
+    def _is_worth_trying(self) -> bool:
+        """During an outage the drainer finds out when it is over, and no sender waits for that; unless there is nothing
+        to drain, because the spool fails too."""
+        return not self._outage.is_on or (not self._spool.waiting and self._outage.may_try())
+
+    async def _try_first(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded] | None:
+        """None where it did not answer. It may have committed all the same: then the inbox knows what is drained."""
+        attempt = asyncio.ensure_future(self._first.record(deliveries))
+        done, _ = await asyncio.wait([attempt], timeout=SLOW)
+        if not done:
+            self._abandon(attempt)
+            self._outage.began(f"no answer within {SLOW:g} s")
+            return None
+        try:
+            recorded = attempt.result()
+        except RowRefusedError:
+            self._outage.ended()  # it answered
+            raise
+        except UnavailableError as error:
+            self._outage.began(error)
+            return None
+        except BaseException:
+            self._outage.abandon()
+            raise
+        self._outage.ended()
+        return recorded
+
+    def _abandon(self, attempt: asyncio.Task[Sequence[Recorded]]) -> None:
+        # Cancelled and not waited for: on a dead connection, even being cancelled takes its time.
+        attempt.cancel()
+        self._abandoned.add(attempt)
+        attempt.add_done_callback(self._unwound)
+
+    def _unwound(self, attempt: asyncio.Task[Sequence[Recorded]]) -> None:
+        self._abandoned.discard(attempt)
+        if not attempt.cancelled():
+            attempt.exception()  # looked at: nobody else will

@@ -1,0 +1,187 @@
+"""A spool's folder: the segments of it that this process holds. Used by one thread."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from landfast import telemetry
+from landfast.domain.delivery import Delivery
+from landfast.domain.errors import ConfigError, JournalUnavailableError
+from landfast.domain.ids import BootId
+from landfast.journals.files import Files
+from landfast.journals.records import encode
+from landfast.journals.segments import NO_ROOM, Segment, seed_of
+from landfast.ports.backlog import Taken
+
+SEGMENTS = 64
+"""How many of them share the limit. Each that waits keeps a descriptor open, and draining frees one after the other."""
+
+SMALLEST = 1024 * 1024
+"""Bytes of a segment, at least: below, making files would cost more than filling them."""
+
+TAKEN_BYTES = 8 * 1024 * 1024
+"""Bytes of records taken at a time: as much as a batch of live deliveries may have."""
+
+NAME = re.compile(r"\d{13}-[0-9a-f]+-\d{6}(-\d+)?\.(seg|bad)")
+
+
+class Folder:
+    def __init__(self, path: Path, *, boot: BootId, began: float, limit: int, files: Files) -> None:
+        self._path = path
+        self._files = files
+        self._limit = limit
+        # By time, so that the segments of all boots sort by age; by boot, so that no two processes share one.
+        self._stem = f"{int(began * 1000):013}-{boot.hex()}"
+        self._seed = seed_of(self._name(0))
+        self._number = 0
+        self._writing: Segment | None = None
+        self._segments: list[Segment] = []
+        self._elsewhere = 0
+        """Bytes in the folder that are not ours: of other processes, and set aside."""
+
+    @property
+    def records(self) -> int:
+        """Waiting in the segments that this process holds."""
+        return sum(segment.records for segment in tuple(self._segments))
+
+    @property
+    def size(self) -> int:
+        """Bytes in the segments that this process holds."""
+        return sum(segment.end for segment in tuple(self._segments))
+
+    def open(self) -> None:
+        """Make it where it is missing, try it, and adopt what was left behind in it."""
+        try:
+            if not self._path.is_dir():
+                self._path.mkdir(mode=0o700, parents=True)
+                self._files.sync_folder(self._path.parent)
+            for left in self._path.glob("*.new"):
+                if (descriptor := self._files.adopt(left)) is not None:
+                    self._files.unlink(left)
+                    self._files.close(descriptor)
+            trial = self._path / f"{self._stem}.trial"
+            self._files.close(self._files.create(trial))
+            self._files.unlink(trial)
+            self.adopt()
+        except OSError as error:
+            raise ConfigError(
+                f"spool: {self._path} cannot be written to ({error.strerror or error});"
+                " fix its permissions, or set spool to another folder"
+            ) from error
+
+    def append(self, requests: Iterable[Sequence[Delivery]]) -> int:
+        """Write all of them down, or JournalUnavailableError; how many records they are."""
+        records = [encode(request, seed=self._seed) for request in requests]
+        content = b"".join(records)
+        if self.size + self._elsewhere + len(content) > self._limit:
+            raise JournalUnavailableError(f"the spool {self._path} is full: {self._limit} bytes, as spool_limit says")
+        try:
+            self._append(content, len(records))
+        except OSError as error:
+            raise JournalUnavailableError(f"the spool {self._path} cannot be written to: {error}") from error
+        return len(records)
+
+    def adopt(self) -> None:
+        """Take over what dead processes left, and learn how much room the living take."""
+        held = {segment.path.name for segment in self._segments}
+        elsewhere = 0
+        for name, size in sorted(self._files.sizes(self._path)):
+            if name in held or not NAME.fullmatch(name):
+                continue
+            segment = Segment.adopt(self._path / name, self._files) if name.endswith(".seg") else None
+            if segment is None:
+                elsewhere += size
+                continue
+            self._segments.append(segment)
+            if segment.records:
+                telemetry.info("spool: adopted a segment", file=name, records=segment.records)
+        self._elsewhere = elsewhere
+        self._segments.sort(key=lambda segment: segment.path.name)
+        self._clear()
+
+    def take(self, limit: int) -> list[Taken]:
+        taken: list[Taken] = []
+        deliveries = size = 0
+        for segment in self._segments:
+            while deliveries < limit and size < TAKEN_BYTES and (found := segment.take()) is not None:
+                place, record = found
+                taken.append(Taken(record.deliveries, place))
+                deliveries += len(record.deliveries)
+                size += place.end - place.start
+        if not taken:
+            self._clear()  # of segments that held nothing but what was set aside
+        return taken
+
+    def forget(self, taken: Sequence[Taken]) -> None:
+        for each in taken:
+            each.handle.segment.settle(each.handle)
+        for segment in {each.handle.segment for each in taken}:
+            if not segment.is_drained:
+                segment.save()
+        self._clear()
+
+    def give_back(self, taken: Iterable[Taken]) -> None:
+        for each in taken:
+            each.handle.segment.give_back(each.handle)
+
+    def set_aside(self, taken: Taken, why: str) -> None:
+        place = taken.handle
+        try:
+            kept = place.segment.set_aside(place.start, place.end)
+        except OSError as error:
+            # Left where it is: nothing is lost, and the next start tries again.
+            telemetry.error("spool: a refused record cannot be set aside", file=place.segment.path.name, error=error)
+            return
+        telemetry.error("spool: a refused record is set aside", kept=kept.name, why=why)
+        self.forget([taken])
+
+    def close(self) -> None:
+        self._clear()
+        for segment in self._segments:
+            segment.close()
+        self._segments.clear()
+        self._writing = None
+
+    def _append(self, content: bytes, records: int) -> None:
+        for is_last in (False, True):
+            try:
+                self._segment().append(content, records)
+            except OSError as error:
+                self._clear()
+                # On another file once more: whether it is this file or the disk that fails, shows.
+                if is_last or error.errno in NO_ROOM:
+                    raise
+            else:
+                return
+
+    def _segment(self) -> Segment:
+        """The one to write to."""
+        full = max(SMALLEST, self._limit // SEGMENTS)
+        if self._writing is None or self._writing.is_given_up or self._writing.end >= full:
+            self._number += 1
+            self._writing = None
+            self._writing = Segment.create(self._name(self._number), self._files)
+            self._segments.append(self._writing)
+        return self._writing
+
+    def _name(self, number: int) -> Path:
+        return self._path / f"{self._stem}-{number:06}.seg"
+
+    def _clear(self) -> None:
+        """Let go of what is drained, the one that is written to among them: an empty spool has no files."""
+        for segment in [segment for segment in self._segments if segment.is_drained]:
+            segment.discard()
+            self._segments.remove(segment)
+            if segment is self._writing:
+                self._writing = None
+
+
+def waiting_in(path: Path) -> tuple[int, int]:
+    """How many files of records wait in a folder, and how many are set aside. Touches nothing."""
+    with suppress(OSError):
+        names = [name for name, _ in Files().sizes(path) if NAME.fullmatch(name)]
+        return sum(name.endswith(".seg") for name in names), sum(name.endswith(".bad") for name in names)
+    return 0, 0

@@ -1,0 +1,179 @@
+"""One segment of a spool: a file that one process has locked, written to at its end and drained from its start."""
+
+from __future__ import annotations
+
+import errno
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from landfast import telemetry
+from landfast.journals.files import Files
+from landfast.journals.records import MARK, Damaged, Whole, count, decode_mark, encode_mark, find
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class Place(NamedTuple):
+    """Where a record stands."""
+
+    segment: Segment
+    start: int
+    end: int
+
+
+class Segment:
+    def __init__(self, path: Path, descriptor: int, files: Files, *, end: int = MARK) -> None:
+        self.path = path
+        self.end = end
+        """Everything before it is on the disk for good."""
+        self.is_given_up = False
+        """Nothing may be written to it any more."""
+        self.records = 0
+        """Waiting in it."""
+        self._seed = seed_of(path)
+        self._descriptor = descriptor
+        self._files = files
+        self._drained = MARK
+        self._next = MARK
+        self._settled: dict[int, int] = {}
+
+    @classmethod
+    def create(cls, path: Path, files: Files) -> Segment:
+        """Crash before the folder is synced: nobody was answered for what is in it."""
+        segment = cls(path, files.create(path), files)
+        try:
+            segment._save_mark()
+            files.sync_folder(path.parent)
+        except BaseException:
+            segment.discard()
+            raise
+        return segment
+
+    @classmethod
+    def adopt(cls, path: Path, files: Files) -> Segment | None:
+        """One that was left behind; None if it is somebody's. Nothing is written to it, it is only drained."""
+        descriptor = files.adopt(path)
+        if descriptor is None:
+            return None
+        segment = cls(path, descriptor, files, end=max(MARK, files.size(descriptor)))
+        segment.is_given_up = True
+        segment._drained = segment._next = decode_mark(segment._read(MARK, 0), seed=segment._seed)
+        segment.records = count(segment._read, segment._next, segment.end, seed=segment._seed)
+        return segment
+
+    @property
+    def is_drained(self) -> bool:
+        return self._drained >= self.end
+
+    def append(self, content: bytes, records: int) -> None:
+        """One write and one sync. OSError: nothing of it counts. Crash before the sync is over: nobody was answered;
+        after it: whoever adopts the segment finds them."""
+        try:
+            self._files.write(self._descriptor, content, self.end)
+        except OSError as error:
+            # A disk that is full may have room again; on one that fails, the next sync would prove nothing.
+            self.is_given_up = error.errno not in NO_ROOM or not self._cut_back()
+            raise
+        try:
+            self._files.sync(self._descriptor)
+        except OSError:
+            # Linux forgets which pages it could not write: the next sync on this file would succeed without them.
+            self.is_given_up = True
+            self._cut_back()
+            raise
+        self.end += len(content)
+        self.records += records
+
+    def take(self) -> tuple[Place, Whole] | None:
+        """The next record that is neither taken nor settled. What cannot be read is set aside on the way."""
+        while self._next < self.end:
+            if self._next in self._settled:
+                self._next = self._settled[self._next]
+                continue
+            found = find(self._read, self._next, self.end, seed=self._seed)
+            self._next = found.end
+            if isinstance(found, Whole):
+                return Place(self, found.start, found.end), found
+            self._set_aside_damaged(found)
+        return None
+
+    def give_back(self, place: Place) -> None:
+        self._next = min(self._next, place.start)
+
+    def settle(self, place: Place) -> None:
+        """It is in the inbox, or set aside."""
+        self._settle(place.start, place.end)
+        self.records = max(0, self.records - 1)
+
+    def set_aside(self, start: int, end: int) -> Path:
+        """Copy these bytes to a file of their own, for an operator. It is a segment too: renamed to .seg, it is read
+        again. Crash before its folder is synced: they are still here, and are set aside once more."""
+        path = self.path.with_name(f"{self.path.stem}-{start}.bad")
+        for left in (path, path.with_suffix(".new")):
+            self._files.unlink(left)
+        descriptor = self._files.create(path)
+        try:
+            mark = encode_mark(MARK, seed=self._seed)
+            self._files.write(descriptor, mark + self._read(end - start, start), 0)
+            self._files.sync(descriptor)
+            self._files.sync_folder(path.parent)
+        finally:
+            self._files.close(descriptor)
+        return path
+
+    def save(self) -> None:
+        """Note how far it is drained, so that the next start does not drain it again from the beginning."""
+        with suppress(OSError):
+            self._save_mark()
+
+    def discard(self) -> None:
+        """Crash before the name is gone for good: it is drained again, and the inbox knows all of it."""
+        with suppress(OSError):
+            self._files.unlink(self.path)
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the lock: from here on it is anybody's."""
+        descriptor, self._descriptor = self._descriptor, -1  # its number may be another file's in a moment
+        if descriptor >= 0:
+            with suppress(OSError):
+                self._files.close(descriptor)
+
+    def _read(self, size: int, offset: int) -> bytes:
+        return self._files.read(self._descriptor, size, offset)
+
+    def _save_mark(self) -> None:
+        self._files.write(self._descriptor, encode_mark(self._drained, seed=self._seed), 0)
+
+    def _cut_back(self) -> bool:
+        """To the last record that counts. What is left otherwise was never acknowledged, and does no harm."""
+        try:
+            self._files.cut(self._descriptor, self.end)
+        except OSError:
+            return False
+        return True
+
+    def _settle(self, start: int, end: int) -> None:
+        self._settled[start] = end
+        while self._drained in self._settled:
+            self._drained = self._settled.pop(self._drained)
+
+    def _set_aside_damaged(self, damaged: Damaged) -> None:
+        what = "a torn tail, never acknowledged" if damaged.is_tail else "a damaged record"
+        size = damaged.end - damaged.start
+        try:
+            kept = self.set_aside(damaged.start, damaged.end).name if any(self._read(size, damaged.start)) else "zeros"
+        except OSError as error:
+            # It stays where it is, and its segment with it; what stands behind it is drained.
+            telemetry.error(f"spool: {what} cannot be set aside", file=self.path.name, at=damaged.start, error=error)
+            return
+        log = telemetry.warn if damaged.is_tail else telemetry.error
+        log(f"spool: {what}", file=self.path.name, at=damaged.start, bytes=size, kept=kept)
+        self._settle(damaged.start, damaged.end)
+
+
+def seed_of(path: Path) -> int:
+    """What the CRCs in a segment begin with: its boot, drawn by chance, as its name says."""
+    return zlib.crc32(path.stem.split("-")[1].encode())

@@ -1,0 +1,112 @@
+"""The spool: a folder on this machine that takes deliveries in while the inbox cannot, and gives them back in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from landfast.domain.delivery import Delivery, Recorded, requests
+from landfast.domain.errors import ConfigError, JournalUnavailableError
+from landfast.domain.ids import BootId
+from landfast.journals.files import Files
+from landfast.journals.folder import Folder
+from landfast.journals.mounts import FORGETFUL, file_system_of
+from landfast.ports.backlog import Taken
+from landfast.ports.clock import Clock
+
+T = TypeVar("T")
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks for segments that a neighbour left behind when it died."""
+
+
+class Spool:
+    """A journal and a backlog. Everything that touches the disk happens in one thread of its own, in order: a sync that
+    takes two seconds delays nobody but those who wait for it."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        boot: BootId,
+        clock: Clock,
+        limit: int,
+        anywhere: bool = False,
+        files: Files | None = None,
+    ) -> None:
+        self._path = path
+        self._clock = clock
+        self._is_anywhere = anywhere
+        began = clock.now().timestamp()
+        self._folder = Folder(path, boot=boot, began=began, limit=limit, files=files or Files())
+        self._thread: ThreadPoolExecutor | None = None
+        self._spooled = 0
+        self._looked_at = clock.monotonic()
+
+    async def open(self) -> None:
+        """ConfigError where nothing can be written, or where it would not be kept."""
+        if not self._is_anywhere:
+            check_keeps(self._path)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="landfast spool")
+        try:
+            await self._run(self._folder.open)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """What is not drained stays, for whoever opens the folder next."""
+        if self._thread is not None:
+            await self._run(self._folder.close)
+            self._thread.shutdown(wait=False)
+            self._thread = None
+
+    @property
+    def waiting(self) -> int:
+        """Records that this process holds, and that the inbox does not know of."""
+        return self._folder.records
+
+    def meters(self) -> Mapping[str, int]:
+        return {"spool_records": self._folder.records, "spool_bytes": self._folder.size, "spooled": self._spooled}
+
+    async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+        """Answers after the sync. Everything is new to it: what is not, the inbox will say when it is drained."""
+        self._spooled += await self._run(lambda: self._folder.append(requests(deliveries)))
+        return [Recorded(delivery.event_id, is_new=True, in_inbox=False) for delivery in deliveries]
+
+    async def take(self, limit: int) -> Sequence[Taken]:
+        return await self._run(lambda: self._take(limit))
+
+    async def forget(self, taken: Sequence[Taken]) -> None:
+        await self._run(lambda: self._folder.forget(taken))
+
+    async def give_back(self, taken: Sequence[Taken]) -> None:
+        await self._run(lambda: self._folder.give_back(taken))
+
+    async def set_aside(self, taken: Taken, why: str) -> None:
+        await self._run(lambda: self._folder.set_aside(taken, why))
+
+    def _take(self, limit: int) -> Sequence[Taken]:
+        now = self._clock.monotonic()
+        if now - self._looked_at >= LOOK_EVERY:
+            self._looked_at = now
+            self._folder.adopt()
+        return self._folder.take(limit)
+
+    async def _run(self, job: Callable[[], T]) -> T:
+        if self._thread is None:
+            raise JournalUnavailableError("the spool is not open")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, job)
+
+
+def check_keeps(path: Path) -> None:
+    """ConfigError where the folder would be gone with the machine or the container."""
+    kind = file_system_of(path)
+    if kind in FORGETFUL:
+        raise ConfigError(
+            f"spool: {path} is on {kind}, which is gone when the machine or container stops;"
+            " set spool to a folder on a disk or volume, or spool_anywhere = true if losing it is acceptable"
+        )

@@ -1,0 +1,210 @@
+"""The drainer: everything arrives once, nothing is let go of before it has."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from landfast.domain.delivery import Delivery, Recorded
+from landfast.domain.errors import InboxUnavailableError
+from landfast.intake import drain
+from landfast.intake.drain import IDLE, RATE, Drainer
+from landfast.intake.outage import SLOW, Outage
+from landfast.testing.clock import ManualClock
+from landfast.testing.factory import deliveries, delivery
+from tests.intake.desk import MemoryRecorder
+from tests.journals.spools import aside, opened, segments
+
+pytestmark = [pytest.mark.req("R9")]
+
+
+async def drained(drainer: Drainer, clock: ManualClock, steps: int = 50) -> None:
+    for _ in range(steps):
+        clock.advance(await drainer.step())
+
+
+async def test_everything_arrives_oldest_first_in_batches_sorted_by_event(tmp_path: Path) -> None:
+    inbox, clock = MemoryRecorder(), ManualClock()
+    wanted = deliveries(1200)
+    async with opened(tmp_path) as spool:
+        for start in range(0, 1200, 100):
+            await spool.record(wanted[start : start + 100])
+        await drained(Drainer(spool, inbox, clock=clock), clock)
+        assert list(inbox.events) and {id_: each.body for id_, each in inbox.events.items()} == {
+            each.event_id: each.body for each in wanted
+        }
+        assert [len(batch) for batch in inbox.batches] == [500, 500, 200]
+        oldest = {each.event_id for each in wanted[:500]}
+        assert {each.event_id for each in inbox.batches[0]} == oldest
+        for batch in inbox.batches:
+            assert [each.event_id for each in batch] == sorted(each.event_id for each in batch)
+        assert segments(tmp_path) == []
+
+
+async def test_a_record_is_on_the_disk_until_the_inbox_has_committed_it(tmp_path: Path) -> None:
+    clock = ManualClock()
+
+    class Watching(MemoryRecorder):
+        waiting = 0
+
+        async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+            recorded = await super().record(deliveries)
+            # The very last moment before the answer: who dies now must be able to take them again.
+            self.waiting = spool.waiting
+            assert sum(path.stat().st_size for path in segments(tmp_path)) == size
+            return recorded
+
+    inbox = Watching()
+    async with opened(tmp_path) as spool:
+        await spool.record(deliveries(3))
+        size = segments(tmp_path)[0].stat().st_size
+        await Drainer(spool, inbox, clock=clock).step()
+        assert inbox.waiting == 3 and len(inbox.events) == 3
+        assert spool.waiting == 0 and segments(tmp_path) == []
+
+
+async def test_one_that_the_inbox_refuses_is_set_aside_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    inbox, clock = MemoryRecorder(), ManualClock()
+    inbox.poison = b'"evt_0007"'
+    async with opened(tmp_path) as spool:
+        await spool.record(deliveries(21))
+        await drained(Drainer(spool, inbox, clock=clock), clock)
+        assert len(inbox.events) == 20
+        assert spool.waiting == 0 and segments(tmp_path) == []
+    (kept,) = aside(tmp_path)
+    assert b'"evt_0007"' in kept.read_bytes()
+    assert caplog.text.count("the inbox refuses a row") == 1
+    # Not looped on: the next process does not meet it either.
+    async with opened(tmp_path, boot=b"boot-two") as spool:  # type: ignore[arg-type]
+        assert list(await spool.take(500)) == []
+
+
+async def test_while_the_inbox_is_away_everything_stays_and_one_line_each_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "landfast")
+    inbox, clock = MemoryRecorder(), ManualClock()
+    inbox.is_down = True
+    async with opened(tmp_path) as spool:
+        await spool.record(deliveries(10))
+        drainer = Drainer(spool, inbox, clock=clock, outage=Outage(clock, waiting=lambda: spool.waiting))
+        waits = [await drainer.step() for _ in range(1)]
+        for _ in range(8):
+            clock.advance(waits[-1])
+            waits.append(await drainer.step())
+        assert len(inbox.batches) == 9, "each wait ends in one attempt"
+        assert waits == sorted(waits) and waits[-1] == 5.0, "and each is longer than the last, up to five seconds"
+        assert spool.waiting == 10 and not inbox.events
+        inbox.is_down = False
+        await drained(drainer, clock)
+        assert len(inbox.events) == 10 and segments(tmp_path) == []
+    assert caplog.text.count("inbox unavailable") == 1
+    assert caplog.text.count("inbox available again") == 1
+
+
+async def test_it_never_goes_faster_than_its_rate_and_rests_as_long_as_it_worked(tmp_path: Path) -> None:
+    clock = ManualClock()
+
+    class Slow(MemoryRecorder):
+        async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+            clock.advance(0.7)
+            return await super().record(deliveries)
+
+    async with opened(tmp_path) as spool:
+        await spool.record(deliveries(500))
+        assert await Drainer(spool, MemoryRecorder(), clock=clock).step() == pytest.approx(500 / RATE)
+        await spool.record(deliveries(500, prefix="more"))
+        assert await Drainer(spool, Slow(), clock=clock).step() == pytest.approx(0.7)
+        assert await Drainer(spool, Slow(), clock=clock).step() == IDLE
+
+
+async def test_an_inbox_that_answers_too_late_for_senders_is_drained_into_and_stays_away_for_them(
+    tmp_path: Path,
+) -> None:
+    clock = ManualClock()
+
+    class Slow(MemoryRecorder):
+        async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+            clock.advance(SLOW + 1)
+            return await super().record(deliveries)
+
+    outage, inbox = Outage(clock), Slow()
+    async with opened(tmp_path) as spool:
+        await spool.record(deliveries(5))
+        await Drainer(spool, inbox, clock=clock, outage=outage).step()
+        assert len(inbox.events) == 5 and spool.waiting == 0
+        assert outage.is_on
+
+
+async def test_what_was_known_already_is_told_once_for_each_delivery(tmp_path: Path) -> None:
+    inbox, clock = MemoryRecorder(), ManualClock()
+    known: Counter[str] = Counter()
+    await inbox.record([delivery("evt_known", source="bank")])
+    async with opened(tmp_path) as spool:
+        batch = [delivery("evt_1"), delivery("evt_2")]
+        await spool.record(batch)
+        await spool.record(deliveries(1, prefix="twin"))
+        await spool.record(deliveries(1, prefix="twin", headers=b"[]"))  # two requests, one event: the second is known
+        await spool.record([delivery("evt_known", source="bank", headers=b'["again"]')])
+        drainer = Drainer(spool, inbox, clock=clock, was_known=lambda source: known.update([source]))
+        await drained(drainer, clock)
+        assert known == {"shop": 1, "bank": 1}
+        await spool.record(batch)  # two events in one request
+        await drained(drainer, clock)
+        assert known == {"shop": 3, "bank": 1}
+    assert len(inbox.events) == 4
+
+
+async def test_an_error_that_nobody_expected_stops_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    inbox, clock = MemoryRecorder(), ManualClock()
+    inbox.bug = ZeroDivisionError("inside")
+    async with opened(tmp_path) as spool:
+        await spool.record(deliveries(3))
+        drainer = Drainer(spool, inbox, clock=clock)
+        waits = [await drainer.step() for _ in range(6)]
+        assert waits[0] == IDLE and waits[-1] == drain.LONGEST
+        assert caplog.text.count("draining failed") == 1
+        inbox.bug = None
+        await drained(drainer, clock)
+        assert len(inbox.events) == 3
+
+
+async def test_stopping_gives_a_batch_a_moment_and_then_gives_it_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drain, "MOMENT", 0.05)
+    inbox, clock = MemoryRecorder(), ManualClock()
+    inbox.gate.clear()
+    async with opened(tmp_path) as spool:
+        await spool.record(deliveries(3))
+        drainer = Drainer(spool, inbox, clock=clock)
+        drainer.start()
+        await asyncio.wait_for(inbox.entered.wait(), 10)
+        await asyncio.wait_for(drainer.close(), 10)
+        assert len(await spool.take(500)) == 3, "what did not arrive was not given back"
+
+
+async def test_half_of_a_batch_that_arrived_is_forgotten_and_the_other_half_given_back(tmp_path: Path) -> None:
+    """The inbox refuses a row, and goes away while the halves are brought."""
+    clock = ManualClock()
+
+    class Fading(MemoryRecorder):
+        async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+            if self.events:
+                raise InboxUnavailableError("away")
+            return await super().record(deliveries)
+
+    inbox = Fading()
+    inbox.poison = b'"evt_0009"'
+    async with opened(tmp_path) as spool:
+        await spool.record(deliveries(10))
+        await Drainer(spool, inbox, clock=clock).step()
+        assert len(inbox.events) == 5
+        assert [one.key for each in await spool.take(500) for one in each.deliveries] == [
+            f"evt_{number:04}" for number in range(5, 10)
+        ]

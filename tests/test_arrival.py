@@ -1,0 +1,70 @@
+"""What an intake opens later, because it was away when the intake started."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from landfast.app.arrival import LateWakeup, journal_arrived
+from landfast.domain.errors import ConfigError, InboxUnavailableError, JournalUnavailableError
+from landfast.ports.journal import Journal
+from landfast.testing.clock import ManualClock
+from landfast.testing.factory import deliveries
+from tests.intake.desk import CountingWakeup, MemoryRecorder
+from tests.shops import until
+
+
+async def test_a_journal_that_needs_an_absent_inbox_refuses_until_it_is_there_and_is_closed_at_the_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "landfast")
+    journal, answers = MemoryRecorder(), [InboxUnavailableError("away")] * 2 + [ConfigError("stream: wrong")] * 2
+    closed = asyncio.Event()
+    may_arrive = False
+
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[Journal]:
+        if not may_arrive:
+            raise answers.pop(0) if len(answers) > 1 else answers[0]
+        yield journal
+        closed.set()
+
+    async with journal_arrived(opening, ManualClock()) as late:
+        with pytest.raises(JournalUnavailableError, match="has not answered"):
+            await late.record(deliveries(1))
+        await until(lambda: "stream: wrong" in caplog.text, True)
+        may_arrive = True
+        await until(lambda: "the journal is there" in caplog.text, True)
+        await late.record(deliveries(2))
+        assert len(journal.events) == 2 and not closed.is_set()
+    assert closed.is_set()
+    assert caplog.text.count("stream: wrong") == 1
+
+
+async def test_a_journal_that_cannot_be_trusted_is_refused_at_the_start() -> None:
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[Journal]:
+        check_trust()
+        yield MemoryRecorder()
+
+    def check_trust() -> None:
+        raise ConfigError("journal: in memory")
+
+    with pytest.raises(ConfigError, match="in memory"):
+        async with journal_arrived(opening, ManualClock()):
+            pass
+
+
+async def test_a_late_wakeup_tells_nobody_at_first_and_the_workers_at_once_when_it_can() -> None:
+    late, wakeup = LateWakeup(), CountingWakeup()
+    late.nudge()
+    await late.wait(0)
+    await late.become(wakeup)
+    assert wakeup.nudges == 1, "what came in meanwhile waits"
+    late.nudge()
+    assert wakeup.nudges == 2
+    await late.close()
