@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from landfast.domain.ids import EventId
 from landfast.ports.seen import Look
@@ -16,34 +16,45 @@ concurrent twins come back; a later duplicate only costs the inbox one conflict.
 class LocalSeen:
     """Implements `ports.seen.Seen`: the least recently asked-for event is forgotten first."""
 
+    is_shared = False
+
     def __init__(self, entries: int = ENTRIES) -> None:
         self._entries = entries
-        self._events: OrderedDict[EventId, None] = OrderedDict()
+        self._marks: OrderedDict[EventId, None] = OrderedDict()
         self._hits = self._misses = 0
 
-    def has(self, event: EventId) -> bool:
-        if event not in self._events:
+    def has(self, mark: EventId) -> bool:
+        if mark not in self._marks:
             self._misses += 1
             return False
         self._hits += 1
-        self._events.move_to_end(event)
+        self._marks.move_to_end(mark)
         return True
 
-    async def look(self, events: Sequence[EventId]) -> Look:  # noqa: ARG002 - nobody else to ask
+    def has_by_now(self, mark: EventId) -> bool:
+        return mark in self._marks and self.has(mark)
+
+    async def look(self, marks: Sequence[EventId]) -> Look:  # noqa: ARG002 - nobody else to ask
         return Look()
 
-    def remember(self, events: Iterable[EventId], *, in_inbox: bool = True) -> None:  # noqa: ARG002 - all the same here
-        for event in events:
-            self._events[event] = None
-            self._events.move_to_end(event)
-        while len(self._events) > self._entries:
-            self._events.popitem(last=False)
+    def remember(
+        self,
+        marks: Sequence[EventId],
+        *,
+        events: Sequence[EventId] | None = None,  # noqa: ARG002 - nobody else to tell
+        in_inbox: bool = True,  # noqa: ARG002 - all the same here
+    ) -> None:
+        for mark in marks:
+            self._marks[mark] = None
+            self._marks.move_to_end(mark)
+        while len(self._marks) > self._entries:
+            self._marks.popitem(last=False)
 
     def clear(self) -> None:
-        self._events.clear()
+        self._marks.clear()
 
     def meters(self) -> Mapping[str, int]:
         return {"seen_local_hits": self._hits, "seen_local_misses": self._misses}
 
     def __len__(self) -> int:
-        return len(self._events)
+        return len(self._marks)

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from landfast import telemetry
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import OverloadedError, RowRefusedError, UnavailableError
+from landfast.domain.ids import EventId
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
@@ -24,21 +25,34 @@ BUDGET = 64 * 1024 * 1024
 """Bytes waiting for their COMMIT: eight full batches, a few seconds of backlog. Beyond it an honest 503 at once is
 better than an answer that comes after the sender gave up, and memory stays bounded."""
 
+TWIN_WAIT = 0.03
+"""Seconds that a request waits, once, for another intake that is recording its event: several COMMITs on a good disk.
+If that one has died, its sender has lost no more than this."""
+
 Outcome = Sequence[Recorded] | Exception
 Conclude = Callable[[Outcome], None]
 """Told what became of a request. Called exactly once, after the COMMIT."""
+Knows = Callable[[EventId], bool]
 
 
 class _Waiting:
     """One request: all of its deliveries are recorded, or none."""
 
-    __slots__ = ("conclude", "deliveries", "recorded", "size")
+    __slots__ = ("conclude", "deliveries", "has_waited", "recorded", "size")
 
     def __init__(self, deliveries: Sequence[Delivery], conclude: Conclude) -> None:
         self.deliveries = deliveries
         self.conclude = conclude
         self.size = sum([len(delivery.body) + len(delivery.headers) for delivery in deliveries])
         self.recorded: list[Recorded] = []
+        self.has_waited = False
+        """For another intake that is recording the same."""
+
+    def is_known(self, knows: Knows) -> bool:
+        for delivery in self.deliveries:  # noqa: SIM110 - every request passes here, and `all` takes three times as long
+            if not knows(delivery.mark):
+                return False
+        return True
 
 
 class GroupCommit:
@@ -50,7 +64,10 @@ class GroupCommit:
         self._waiting: deque[_Waiting] = deque()
         self._held = 0
         self._commits: asyncio.Task[None] | None = None
+        self._twins: set[asyncio.Task[None]] = set()
+        """Each waits for what another intake is recording."""
         self._is_down = False
+        self._inbox_hits = 0
 
     def record(self, deliveries: Sequence[Delivery], conclude: Conclude) -> None:
         """Have the deliveries made durable, and `conclude` told when they are or cannot be. A sender that went away
@@ -61,18 +78,25 @@ class GroupCommit:
             raise OverloadedError
         self._held += request.size
         self._waiting.append(request)
-        if self._commits is None:
-            self._commits = asyncio.get_running_loop().create_task(self._commit_waiting())
+        self._start()
+
+    def meters(self) -> Mapping[str, int]:
+        return {"seen_inbox_hits": self._inbox_hits}
 
     async def close(self) -> None:
         """Return when everything taken so far is answered."""
-        while self._commits is not None:
-            await asyncio.wait([self._commits])
+        while self._commits is not None or self._twins:
+            await asyncio.wait([*self._twins, *([self._commits] if self._commits else [])])
+
+    def _start(self) -> None:
+        if self._commits is None:
+            self._commits = asyncio.get_running_loop().create_task(self._commit_waiting())
 
     async def _commit_waiting(self) -> None:
         try:
             while self._waiting:
-                await self._commit(self._next_batch())
+                if batch := await self._without_known(self._next_batch()):
+                    await self._commit(batch)
         finally:
             self._commits = None
 
@@ -86,6 +110,49 @@ class GroupCommit:
                 break
             batch.append(self._waiting.popleft())
         return batch
+
+    async def _without_known(self, batch: list[_Waiting]) -> list[_Waiting]:
+        """What the inbox has to be asked about. What was committed while it waited here, or by another intake, is a
+        duplicate and answered now; what another is recording right now comes again a little later, and only once: a
+        mark that it left is no promise, only its COMMIT is."""
+        batch = self._answer_known(batch, self._seen.has_by_now)
+        if not batch or not self._seen.is_shared:
+            return batch
+        looked = await self._seen.look([delivery.mark for request in batch for delivery in request.deliveries])
+        if looked.known:
+            batch = self._answer_known(batch, looked.known.__contains__)
+        if not looked.in_flight:
+            return batch
+        return self._let_wait(batch, looked.in_flight)
+
+    def _answer_known(self, batch: list[_Waiting], knows: Knows) -> list[_Waiting]:
+        """Answer the requests of which all is known; the others."""
+        known = [request for request in batch if request.is_known(knows)]
+        if not known:  # as nearly always
+            return batch
+        for request in known:
+            request.recorded = [Recorded(delivery.event_id, is_new=False) for delivery in request.deliveries]
+        self._conclude_all(known, None)
+        return [request for request in batch if not request.recorded]
+
+    def _let_wait(self, batch: list[_Waiting], in_flight: frozenset[EventId]) -> list[_Waiting]:
+        """Put off the requests that another intake is recording, unless they were before; the others."""
+        others: list[_Waiting] = []
+        twins: list[_Waiting] = []
+        for request in batch:
+            is_twin = not request.has_waited and any(delivery.mark in in_flight for delivery in request.deliveries)
+            request.has_waited |= is_twin
+            (twins if is_twin else others).append(request)
+        if twins:
+            waiting = asyncio.get_running_loop().create_task(self._come_again(twins))
+            self._twins.add(waiting)
+            waiting.add_done_callback(self._twins.discard)
+        return others
+
+    async def _come_again(self, twins: Sequence[_Waiting]) -> None:
+        await asyncio.sleep(TWIN_WAIT)
+        self._waiting.extend(twins)
+        self._start()
 
     async def _commit(self, batch: list[_Waiting]) -> None:
         # Sorted, because two intakes that insert the same keys in different orders deadlock on PostgreSQL.
@@ -135,10 +202,14 @@ class GroupCommit:
         asyncio.get_running_loop().call_soon(_log_stored, batch)
 
     def _remember(self, rows: Sequence[tuple[Delivery, _Waiting]], recorded: Sequence[Recorded]) -> None:
-        marks = [(delivery.mark, row.in_inbox) for (delivery, _), row in zip(rows, recorded, strict=True)]
-        self._seen.remember([mark for mark, in_inbox in marks if in_inbox])
-        if elsewhere := [mark for mark, in_inbox in marks if not in_inbox]:
-            self._seen.remember(elsewhere, in_inbox=False)
+        marked = [(delivery.mark, row) for (delivery, _), row in zip(rows, recorded, strict=True)]
+        inside = [each for each in marked if each[1].in_inbox]
+        self._seen.remember([mark for mark, _ in inside], events=[row.event_id for _, row in inside])
+        self._inbox_hits += sum([not row.is_new for _, row in inside])
+        if len(inside) < len(marked):
+            outside = [each for each in marked if not each[1].in_inbox]
+            ids = [row.event_id for _, row in outside]
+            self._seen.remember([mark for mark, _ in outside], events=ids, in_inbox=False)
 
     def _conclude_all(self, batch: list[_Waiting], error: Exception | None) -> None:
         for request in batch:

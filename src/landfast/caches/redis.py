@@ -1,0 +1,178 @@
+"""What all intakes know together, on a Redis or Valkey: the marks of events, and nothing else.
+
+Key                          Value
+lf:INBOX:EPOCH:MARK          `=` durable; `~BOOT` the intake of that boot is recording it now; anything else is foreign
+lf:INBOX:EPOCH:recent        a list of event ids that became durable in the inbox, the newest first
+lf:INBOX:EPOCH:warm          `=` holds what is hot; `~BOOT` the intake of that boot is filling it now
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from redis.asyncio.connection import AbstractConnection, ConnectionPool
+from redis.exceptions import RedisError, ResponseError
+
+from landfast.domain.ids import EventId, InboxId
+
+BUDGET = 0.05
+"""Seconds for an answer that a sender waits for: a hundred times what a healthy server takes, and not felt."""
+
+PATIENCE = 2.0
+"""Seconds for everything that nobody waits for, and for connecting: TLS to another zone takes a few round trips."""
+
+IN_FLIGHT = 2000
+"""Milliseconds: longer than a COMMIT takes, and short, because the intake that set the mark may have died."""
+
+DURABLE = 4 * 3600
+"""Seconds. Most redeliveries come within the first hours, and a later one costs the inbox one conflict. At a busy 1,000
+events a second this is 14 million marks, about 2 GB; the server's eviction may shorten it."""
+
+ELSEWHERE = 600
+"""Seconds for what is durable in a spool or journal. It is not on the list of what the inbox must know, and one that
+lost it would not be found out: the mark ends soon, and yet long after the first retries."""
+
+RECENT = 10_000
+"""Ids on the list, 250 KB. It must reach back further than one intake may lag behind another in telling (a queue of
+5,000), or an older inbox could pass for the present one."""
+
+WARMING = 30_000
+"""Milliseconds after which another intake may begin, if the one that was warming died."""
+
+CHUNK = 500
+"""Marks in one request: a few tenths of a millisecond in which the server serves nobody else."""
+
+DURABLE_MARK = b"="
+IN_FLIGHT_MARK = b"~"
+_OPENING = b"-"
+"""The first entry of every list: one that is there and empty differs from one that was evicted."""
+
+UNANSWERED = (RedisError, OSError, TimeoutError)
+"""All that may come instead of an answer."""
+
+# Scripts, because one command with many keys costs a quarter of as many commands. `pcall`: a server that is full or
+# read-only refuses to mark, and still says what it knows. MGET, because it takes a foreign type for nothing.
+_LOOK = """
+for place = 2, #KEYS do redis.pcall('SET', KEYS[place], ARGV[1], 'NX', 'PX', ARGV[2]) end
+return redis.call('MGET', unpack(KEYS))
+"""
+# The list before the marks: no mark may be there of which the list never heard.
+_REMEMBER = """
+for place = 4, #ARGV do redis.call(ARGV[2], KEYS[1], ARGV[place]) end
+if #ARGV > 3 then redis.call('LTRIM', KEYS[1], 0, ARGV[3] - 1) redis.call('EXPIRE', KEYS[1], ARGV[1]) end
+for place = 2, #KEYS do redis.call('SET', KEYS[place], '=', 'EX', ARGV[1]) end
+"""
+
+
+class Timeline(NamedTuple):
+    """One life of one inbox. What was seen in another says nothing about it."""
+
+    inbox: InboxId
+    epoch: bytes
+
+    def key(self, name: str) -> str:
+        return f"lf:{self.inbox.hex()}:{self.epoch.hex()}:{name}"
+
+    def keys(self, marks: Sequence[EventId]) -> list[str]:
+        start = self.key("")
+        return [start + mark.hex() for mark in marks]
+
+
+_NOWHERE = Timeline(InboxId(b""), b"")
+"""Where a probe leaves its mark."""
+
+
+class RedisMarks:
+    """Two connections: what senders wait for never stands behind what nobody waits for. Raises one of UNANSWERED."""
+
+    def __init__(self, address: str, *, boot: bytes) -> None:
+        """ValueError for an address that is none."""
+        # Both speak the same protocol, and the client knows only the one name.
+        url = address.replace("valkey", "redis", 1) if address.startswith("valkey") else address
+        options: dict[str, Any] = {"socket_timeout": None, "socket_connect_timeout": PATIENCE, "protocol": 2}
+        make: Callable[[], AbstractConnection] = ConnectionPool.from_url(url, **options).make_connection
+        self._asking, self._telling = _Line(make()), _Line(make())
+        self._own = IN_FLIGHT_MARK + boot.hex().encode()
+
+    async def connect(self) -> None:
+        """Connect, or connect again, and look once, in the time that a sender would wait for it."""
+        await self._telling.connect()
+        await self._asking.connect()
+        await self.look(_NOWHERE, [EventId(b"probe")])
+
+    async def close(self) -> None:
+        for line in (self._asking, self._telling):
+            await line.close()
+
+    async def look(self, timeline: Timeline, marks: Sequence[EventId]) -> tuple[Sequence[bytes | None], bool]:
+        """Mark as in flight what has no mark yet; the marks that are there now, without our own, and whether what is
+        hot is there."""
+        keys = [timeline.key("warm"), *timeline.keys(marks)]
+        warm, *found = await self._asking.ask("EVAL", _LOOK, len(keys), *keys, self._own, IN_FLIGHT, within=BUDGET)
+        return [None if mark == self._own else mark for mark in found], warm is not None
+
+    async def remember(
+        self,
+        timeline: Timeline,
+        marks: Sequence[EventId],
+        *,
+        events: Sequence[EventId],
+        lasting: int = DURABLE,
+        is_old: bool = False,
+    ) -> None:
+        """They are durable, and these events are in the inbox. `is_old`: they were before those that the list has."""
+        keys = [timeline.key("recent"), *timeline.keys(marks)]
+        push = "RPUSH" if is_old else "LPUSH"
+        await self._telling.ask("EVAL", _REMEMBER, len(keys), *keys, lasting, push, RECENT, *events)
+
+    async def recent(self, timeline: Timeline, count: int) -> Sequence[EventId] | None:
+        """The newest of what the inbox must know. None: nobody can say any more."""
+        try:
+            found = await self._telling.ask("LRANGE", timeline.key("recent"), 0, count - 1)
+        except ResponseError:
+            return None  # foreign data
+        return [EventId(each) for each in found if each != _OPENING] if found else None
+
+    async def begin(self, timeline: Timeline) -> None:
+        """The first to use a timeline: from now on its list is there."""
+        await self.remember(timeline, (), events=[EventId(_OPENING)], is_old=True)
+
+    async def begin_warming(self, timeline: Timeline) -> bool:
+        """Whether it is cold, and nobody else is warming it."""
+        begun = await self._telling.ask("SET", timeline.key("warm"), self._own, "NX", "PX", WARMING)
+        return begun is not None
+
+    async def end_warming(self, timeline: Timeline) -> None:
+        await self._telling.ask("SET", timeline.key("warm"), DURABLE_MARK, "EX", DURABLE)
+
+    async def about(self) -> dict[str, str]:
+        """What the server says of itself."""
+        text: bytes = await self._telling.ask("INFO")
+        lines = [line.partition(":") for line in text.decode("utf-8", "replace").splitlines()]
+        return {name: value for name, colon, value in lines if colon}
+
+
+class _Line:
+    """One connection, one question at a time. A question that was cut off leaves it unconnected, so that its answer is
+    never taken for that of the next one."""
+
+    def __init__(self, connection: AbstractConnection) -> None:
+        self._connection = connection
+        self._turn = asyncio.Lock()
+
+    async def connect(self) -> None:
+        async with asyncio.timeout(PATIENCE), self._turn:
+            await self._connection.disconnect(nowait=True)
+            await self._connection.connect()  # type: ignore[no-untyped-call]
+
+    async def close(self) -> None:
+        await self._connection.disconnect()
+
+    async def ask(self, *command: Any, within: float = PATIENCE) -> Any:
+        async with asyncio.timeout(within), self._turn:
+            if not self._connection.is_connected:
+                raise ConnectionError("not connected")
+            await self._connection.send_command(*command, check_health=False)
+            return await self._connection.read_response(disable_decoding=True)

@@ -1,0 +1,104 @@
+"""A seen cache that all intakes share: this process's memory in front, a Redis or Valkey behind it.
+
+It is only a cache. Whatever becomes of the server, the inbox is asked instead: slower, and never wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from landfast.caches.local import LocalSeen
+from landfast.caches.redis import DURABLE_MARK, IN_FLIGHT_MARK, RedisMarks
+from landfast.caches.tending import Tender
+from landfast.caches.timeline import Origin
+from landfast.domain.ids import EventId
+from landfast.ports.clock import Clock
+from landfast.ports.seen import Look
+
+LOOKED_AT = 2_000
+"""Marks of one batch; more are only in a request that alone brings so many, and a script takes no more than 8,000."""
+
+_NOTHING = Look()
+
+
+class SharedSeen:
+    """Implements `ports.seen.Seen`."""
+
+    is_shared = True
+
+    def __init__(self, marks: RedisMarks, inbox: Origin, *, clock: Clock, name: str = "") -> None:
+        """`name` is the server's, for the log."""
+        self._local = LocalSeen()
+        self._marks = marks
+        self._tender = Tender(marks, inbox, self._local, clock=clock, name=name)
+        self._hits = self._misses = self._in_flight = self._unanswered = 0
+
+    def start(self) -> None:
+        self._tender.start()
+
+    async def close(self) -> None:
+        await self._tender.close()
+
+    def has(self, mark: EventId) -> bool:
+        return self._local.has(mark)
+
+    def has_by_now(self, mark: EventId) -> bool:
+        return self._local.has_by_now(mark)
+
+    async def look(self, marks: Sequence[EventId]) -> Look:
+        timeline = self._tender.believed()
+        asked = list(dict.fromkeys(marks))
+        if timeline is None or len(asked) > LOOKED_AT:
+            return self._unknown(marks)
+        try:
+            found, is_warm = await self._marks.look(timeline, asked)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the inbox is asked instead
+            self._tender.trip(error)
+            return self._unknown(marks)
+        if timeline is not self._tender.believed():  # forgotten while we asked, and so is what we heard
+            return self._unknown(marks)
+        if not is_warm:  # flushed, restarted or evicted
+            self._tender.warm()
+        looked = _judged(zip(asked, found, strict=True))
+        self._local.remember([*looked.known])
+        self._count(marks, looked)
+        return looked
+
+    def remember(
+        self, marks: Sequence[EventId], *, events: Sequence[EventId] | None = None, in_inbox: bool = True
+    ) -> None:
+        self._local.remember(marks)
+        ids = marks if events is None else events
+        self._tender.tell(marks, ids if in_inbox else [None] * len(marks))
+
+    def clear(self) -> None:
+        self._tender.forget()
+
+    def meters(self) -> Mapping[str, int]:
+        return {
+            **self._local.meters(),
+            "seen_shared_hits": self._hits,
+            "seen_shared_misses": self._misses,
+            "seen_shared_in_flight": self._in_flight,
+            "seen_shared_unanswered": self._unanswered,
+            "seen_shared_unwritten": self._tender.unwritten,
+        }
+
+    def _unknown(self, marks: Sequence[EventId]) -> Look:
+        self._unanswered += len(marks)
+        return _NOTHING
+
+    def _count(self, marks: Sequence[EventId], looked: Look) -> None:
+        known = sum([mark in looked.known for mark in marks])  # twins of one batch are asked for once, and count each
+        in_flight = sum([mark in looked.in_flight for mark in marks])
+        self._hits += known
+        self._in_flight += in_flight
+        self._misses += len(marks) - known - in_flight
+
+
+def _judged(found: Iterable[tuple[EventId, bytes | None]]) -> Look:
+    marked = [(mark, value) for mark, value in found if value is not None]
+    known = [mark for mark, value in marked if value == DURABLE_MARK]
+    # No promise: whoever left it may have died before the COMMIT.
+    in_flight = [mark for mark, value in marked if value.startswith(IN_FLIGHT_MARK)]
+    return Look(frozenset(known), frozenset(in_flight))
