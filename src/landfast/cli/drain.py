@@ -1,0 +1,44 @@
+"""`landfast drain`: one drainer process."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from landfast import __version__
+from landfast.app import load
+from landfast.cli.options import warn_of_strange_variables
+from landfast.cli.output import say, say_json
+from landfast.cli.serve import default_app
+from landfast.processes import drain_process, first, logs
+from landfast.processes.lifeline import Lifeline
+
+
+@click.command()
+@click.argument("app", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One JSON line when ready.")
+@click.option("--prints-to-stderr", is_flag=True, hidden=True)
+@click.option("--lifeline", type=int, hidden=True)
+def drain(*, app: str | None, as_json: bool, prints_to_stderr: bool, lifeline: int | None) -> int:
+    """Bring what the journal holds into the inbox, and do nothing else.
+
+    APP is module:inbox or a file, found from the current directory.
+    """
+    first.step_aside()
+    if prints_to_stderr:
+        logs.prints_to_stderr()
+    if lifeline is None:  # otherwise whoever started it has said so
+        warn_of_strange_variables()
+    inbox = load(app or default_app())
+
+    def up() -> None:
+        if lifeline is not None:
+            return  # whoever started it hears so over the lifeline, and owns the output
+        if as_json:
+            say_json({"ready": True, "pid": os.getpid()})
+        else:
+            say(f"landfast {__version__}   drainer {os.getpid()} is ready; journal: {inbox.settings.journal}")
+
+    tied = Lifeline(lifeline) if lifeline is not None else None
+    return drain_process.run(inbox, lifeline=tied, up=up)

@@ -1,0 +1,246 @@
+"""What a JetStream journal holds, for drainers: taken in batches, acknowledged after the inbox's COMMIT.
+
+Each partition of the lanes has one durable consumer, and every drainer asks all of them, each beginning with another.
+So a deep backlog is shared out by partition, and the events of a lane mostly meet one drainer at a time; yet none of
+them owns a partition, and when one dies the others take its messages as soon as the broker offers them again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from landfast import telemetry
+from landfast.domain.delivery import Delivery
+from landfast.domain.errors import ConfigError, JournalUnavailableError
+from landfast.domain.ids import InboxId
+from landfast.journals.jetstream_address import read_address
+from landfast.journals.jetstream_link import ANSWER_WITHIN, Link, Message
+from landfast.journals.jetstream_stream import ASIDE, PARTITIONS, SECOND, look, prepare
+from landfast.ports.backlog import Taken
+
+OFFERED_AGAIN_AFTER = 30.0
+"""Seconds without an acknowledgement. The inbox has ten to answer a batch, and a batch may be cut several times around
+a row that it refuses; a message that is offered again too early only costs a look at what is known."""
+
+IN_HAND = 2000
+"""Messages of one partition that are with drainers, at most: four full batches, so that what a dead one holds does not
+stop the others."""
+
+TAKEN_BYTES = 8 * 1024 * 1024
+"""Of one batch, about: what the inbox is given in one statement. One message may be larger, or it could never be
+taken."""
+
+REMEMBERED = 50_000
+"""Messages that this process knows it has brought over: those of some seconds, which is when a lost acknowledgement
+shows."""
+
+WHY_BYTES = 60
+"""Of the reason that a message set aside carries: with it, a message that was as large as can be still fits."""
+
+_decode = msgspec.msgpack.Decoder(list[Delivery]).decode
+
+
+class JetStreamBacklog:
+    def __init__(
+        self, target: str, *, inbox: InboxId, start: int = 0, offered_again_after: float = OFFERED_AGAIN_AFTER
+    ) -> None:
+        """`start` is any number: the partition that it asks first."""
+        self._link = Link(read_address(target), role="drainer")
+        self._inbox = inbox
+        self._start = start % PARTITIONS
+        self._offered_again_after = offered_again_after
+        self._checked_at = 0
+        self._heard: asyncio.Queue[Msg] = asyncio.Queue()
+        self._heard_by: Client | None = None
+        self._prefix = ""
+        self._round = 0
+        self._done: set[tuple[int, float]] = set()
+        self._done_in_order: deque[tuple[int, float]] = deque()
+        self.waiting = 0
+        """Messages in the stream, when it was asked last; those that a drainer has in hand among them."""
+        self.redelivered = 0
+        """Messages that were offered to this drainer, and had been offered to one before."""
+
+    async def open(self) -> None:
+        """ConfigError when the stream cannot be trusted; a broker that is away is waited for by `take`."""
+        if await self._link.open():
+            with suppress(JournalUnavailableError):
+                await self._ready(create=True)
+
+    async def close(self) -> None:
+        await self._link.close()
+
+    async def take(self, limit: int) -> Sequence[Taken]:
+        try:
+            client = await self._ready(create=False)
+        except ConfigError as error:
+            raise JournalUnavailableError(str(error)) from None
+        found = await look(self._link)
+        if found is None:
+            raise JournalUnavailableError(f"journal: there is no stream {self._link.address.stream} any more")
+        self.waiting = found.backlog
+        wanted = share(found.waiting, limit, start=self._start)
+        messages = await self._pull(client, wanted)
+        if wanted and len(messages) < sum(wanted.values()):
+            # Somebody else has these in hand, perhaps somebody dead: look further next time.
+            self._start = (list(wanted)[-1] + 1) % PARTITIONS
+        # Once each: one that was offered again while its first copy waited here would be taken for a duplicate.
+        once = {_mark(message): message for message in messages}
+        return [taken for message in once.values() if (taken := await self._opened(message)) is not None]
+
+    async def forget(self, taken: Sequence[Taken]) -> None:
+        for each in taken:
+            self._remember(each.handle)
+        with suppress(JournalUnavailableError):  # then they are offered again, and the inbox, or we, know them
+            await self._say(b"+ACK", taken)
+
+    async def give_back(self, taken: Sequence[Taken]) -> None:
+        # Without a delay: this inbox connection failed, and another drainer's may work.
+        with suppress(JournalUnavailableError):  # then they are offered again by themselves, later
+            await self._say(b"-NAK", taken)
+
+    async def set_aside(self, taken: Taken, why: str) -> None:
+        """Into the same stream, under a subject that nobody takes from. Crash before it: it is offered again. Between
+        it and the acknowledgement: it is set aside again, and the stream knows its id."""
+        message: Msg = taken.handle
+        known_by = f"{ASIDE}-{message.metadata.sequence.stream}"
+        headers = {"Landfast-Why": why.encode("ascii", "replace")[:WHY_BYTES].decode()}
+        await self._link.append([Message(ASIDE, message.data, known_by, headers)])
+        await self._say(b"+ACK", [taken])
+
+    async def _ready(self, *, create: bool) -> Client:
+        client = await self._link.client()
+        if self._checked_at != self._link.times_connected:
+            connection = self._link.times_connected
+            await prepare(self._link, self._inbox, create=create)
+            await asyncio.gather(*[self._make_consumer(partition) for partition in range(PARTITIONS)])
+            await self._listen(client)
+            self._checked_at = connection
+        return client
+
+    async def _listen(self, client: Client) -> None:
+        """For messages, and for the word that there are no more. It lasts as long as the client, over reconnections."""
+        if client is not self._heard_by:
+            self._prefix, self._heard_by = client.new_inbox(), client
+            await client.subscribe(f"{self._prefix}.*", cb=self._heard.put)
+
+    async def _make_consumer(self, partition: int) -> None:
+        name = _consumer(partition)
+        settings = {
+            "durable_name": name,
+            "filter_subject": self._link.address.subject(str(partition)),
+            "ack_policy": "explicit",
+            "ack_wait": int(self._offered_again_after * SECOND),
+            "max_deliver": -1,  # an event is never given up because it was offered often
+            "max_ack_pending": IN_HAND,
+        }
+        stream = self._link.address.stream
+        answer = await self._link.ask(
+            f"CONSUMER.CREATE.{stream}.{name}", {"stream_name": stream, "config": settings, "action": ""}
+        )
+        if error := answer.get("error"):
+            raise JournalUnavailableError(f"journal: consumer {name}: {error.get('description')}")
+
+    async def _pull(self, client: Client, wanted: Mapping[int, int]) -> Sequence[Msg]:
+        """What is there of each at once. A message says by its subject which partition it is of; an answer without one
+        says that there is no more."""
+        self._round += 1
+        open_ones = {self._link.address.subject(str(partition)): count for partition, count in wanted.items()}
+        replies = {f"{self._prefix}.{self._round}-{name.rpartition('.')[2]}": name for name in open_ones}
+        found: list[Msg] = []
+        most = max(TAKEN_BYTES // max(1, len(wanted)), 2 * client.max_payload)
+        try:
+            async with asyncio.timeout(ANSWER_WITHIN):
+                for reply, name in replies.items():
+                    asked = msgspec.json.encode({"batch": open_ones[name], "max_bytes": most, "no_wait": True})
+                    await client.publish(self._next(name), asked, reply=reply)
+                while open_ones:
+                    answer = await self._heard.get()
+                    if answer.reply:
+                        found.append(answer)
+                        _count_down(open_ones, answer.subject)
+                    elif answer.subject in replies:
+                        open_ones.pop(replies[answer.subject], None)
+                        self._heed(answer)
+        except (NatsError, OSError, TimeoutError) as error:
+            if not found:  # otherwise what came is worth more than why no more did
+                self._checked_at = 0
+                raise JournalUnavailableError(
+                    f"journal: no messages from {self._link.address.shown}: {error!r}"
+                ) from None
+        return found
+
+    def _next(self, subject: str) -> str:
+        consumer = _consumer(int(subject.rpartition(".")[2]))
+        return f"$JS.API.CONSUMER.MSG.NEXT.{self._link.address.stream}.{consumer}"
+
+    def _heed(self, answer: Msg) -> None:
+        if (answer.headers or {}).get("Status") == "503":  # its consumer has no leader, or is gone: make it again
+            self._checked_at = 0
+
+    async def _opened(self, message: Msg) -> Taken | None:
+        """None for one that is dealt with already."""
+        if message.metadata.num_delivered > 1:
+            self.redelivered += 1
+        taken = Taken((), message)
+        if _mark(message) in self._done:
+            # Our acknowledgement was lost. It is counted already, and would be counted once more as a duplicate.
+            await self._say(b"+ACK", [taken])
+            return None
+        try:
+            return Taken(_decode(message.data), message)
+        except msgspec.MsgspecError as error:
+            telemetry.error("set aside: a message that is none of Landfast's", subject=message.subject, error=error)
+            await self.set_aside(taken, "not a delivery")
+            return None
+
+    def _remember(self, message: Msg) -> None:
+        self._done.add(mark := _mark(message))
+        self._done_in_order.append(mark)
+        if len(self._done_in_order) > REMEMBERED:
+            self._done.discard(self._done_in_order.popleft())
+
+    async def _say(self, word: bytes, taken: Sequence[Taken]) -> None:
+        client = await self._link.client()
+        try:
+            for each in taken:
+                await client.publish(each.handle.reply, word)
+        except (NatsError, OSError) as error:
+            raise JournalUnavailableError(f"journal: {error!r}") from None
+
+
+def share(waiting: Mapping[int, int], limit: int, *, start: int) -> dict[int, int]:
+    """How many messages to ask of each partition: about `limit` in all, beginning with `start`."""
+    wanted: dict[int, int] = {}
+    for partition in sorted(waiting, key=lambda each: (each - start) % PARTITIONS):
+        if limit <= 0:
+            break
+        wanted[partition] = min(waiting[partition], limit)
+        limit -= wanted[partition]
+    return wanted
+
+
+def _consumer(partition: int) -> str:
+    return f"drain-{partition}"
+
+
+def _count_down(open_ones: dict[str, int], subject: str) -> None:
+    if subject in open_ones:
+        open_ones[subject] -= 1
+        if open_ones[subject] == 0:
+            del open_ones[subject]
+
+
+def _mark(message: Msg) -> tuple[int, float]:
+    """One message for ever. A stream that is made anew counts from one again, at a later time."""
+    about: Any = message.metadata
+    return about.sequence.stream, about.timestamp.timestamp()
