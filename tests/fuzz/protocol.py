@@ -52,6 +52,9 @@ class Wire:
         if not self.is_closed:
             self.answers.append(data)
 
+    def get_extra_info(self, _name: str) -> None:
+        return None
+
     def can_write_eof(self) -> bool:
         return True
 

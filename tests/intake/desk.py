@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from landfast.caches.local import LocalSeen
 from landfast.domain.answer import Answer
@@ -12,6 +13,7 @@ from landfast.domain.census import SourceTally, TallyReport
 from landfast.domain.delivery import Delivery, Head, Headers, Recorded
 from landfast.domain.errors import InboxUnavailableError, RowRefusedError
 from landfast.domain.ids import BootId, EventId
+from landfast.intake.admission import Admission
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
@@ -98,12 +100,22 @@ class Desk:
     seen: LocalSeen = field(default_factory=LocalSeen)
     wakeup: CountingWakeup = field(default_factory=CountingWakeup)
     clock: ManualClock = field(default_factory=ManualClock)
+    rules: dict[str, Any] = field(default_factory=dict)
+    """Of `Admission`, such as https_only."""
 
     def __post_init__(self) -> None:
         self.group = GroupCommit(self.recorder, seen=self.seen, wakeup=self.wakeup, budget=self.budget)
         names = [each.name for each in self.sources]
         self.tally = Tally(self.recorder, boot=BootId(b"boot-one"), clock=self.clock, sources=names)
-        self.intake = Intake(self.sources, recorder=self.group, seen=self.seen, tally=self.tally, clock=self.clock)
+        self.admission = Admission(self.sources, clock=self.clock, **self.rules)
+        self.intake = Intake(
+            self.sources,
+            recorder=self.group,
+            seen=self.seen,
+            tally=self.tally,
+            clock=self.clock,
+            admission=self.admission,
+        )
 
     def headers(self, body: bytes, *, provider_name: str = "stripe", ago: float = 0) -> dict[str, str]:
         return sign(provider_name, body, SECRET, now=self.clock.now().timestamp() - ago)

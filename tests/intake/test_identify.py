@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+import math
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 
 from landfast.domain.delivery import Headers, Identity
 from landfast.intake.identify import TEXT_LIMIT, _storable, kept_headers
-from tests.intake.desk import Desk, body
+from landfast.testing.factory import DAWN
+from tests.intake.desk import Desk, body, source
 
 
 @pytest.mark.req("R12")
@@ -58,3 +61,41 @@ def test_keys_that_cannot_be_stored_stay_different() -> None:
 def test_an_odd_type_is_repaired_and_the_key_kept() -> None:
     storable = _storable(Identity("evt_1", "a\0b", None))
     assert (storable.key, storable.type, storable.entity) == ("evt_1", "a\ufffdb", None)
+
+
+MEMORY = 35 * 86_400.0
+
+
+async def held(created: object, *, memory: float = MEMORY) -> str:
+    """What an event is held for that says it happened then."""
+    desk = Desk(sources=(replace(source(), memory=memory),))
+    answer = await desk.deliver(json.dumps({"id": "evt_1", "type": "paid", "created": created}).encode())
+    assert (answer.status, b'"stored"' in answer.body) == (200, True)
+    (stored,) = desk.recorder.events.values()
+    return stored.hold
+
+
+@pytest.mark.req("R15")
+@pytest.mark.parametrize(
+    ("created", "hold"),
+    [
+        (int((DAWN - timedelta(days=34)).timestamp()), ""),
+        (int((DAWN - timedelta(days=36)).timestamp()), "late"),
+        (int((DAWN + timedelta(hours=1)).timestamp()), ""),
+        (1_767_225, "late"),
+        ("1970-01-02T00:00:00Z", "late"),
+        (0, ""),
+        (10**30, ""),
+        ("yesterday", ""),
+        (None, ""),
+        ("0001-01-01T00:00:00Z", ""),
+        ("9999-12-31T23:59:59Z", ""),
+    ],
+    ids=lambda value: str(value or "none"),
+)
+async def test_what_happened_longer_ago_than_the_inbox_remembers_is_stored_and_held(created: object, hold: str) -> None:
+    assert await held(created) == hold
+
+
+async def test_where_the_memory_has_no_end_nothing_is_late() -> None:
+    assert await held(1_767_225, memory=math.inf) == ""

@@ -20,7 +20,7 @@ from landfast.domain.answer import Answer
 from landfast.domain.errors import OverloadedError, UnverifiedError
 from landfast.domain.ids import BootId
 from landfast.intake.fetch import LARGEST, certified, fetch_https
-from landfast.intake.keys import ABSENCE, IN_A_MINUTE, LIFETIME, MOST, Keys
+from landfast.intake.keys import ABSENCE, IN_A_MINUTE, LIFETIME, MOST, WAITING, Keys
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
@@ -163,6 +163,14 @@ async def test_strangers_cannot_make_us_fetch_without_end(shelf: Shelf) -> None:
     for number in range(IN_A_MINUTE + 20):
         assert isinstance(await had(keys, f"{shelf.url}/{number}"), OverloadedError)
     assert len(shelf.asked) == IN_A_MINUTE
+
+
+async def test_only_so_many_requests_wait_for_one_key(shelf: Shelf) -> None:
+    keys = Keys(ManualClock(), shelf.fetch)
+    shelf.documents["/keys"] = (200, b"the keys")
+    asked = await asyncio.gather(*(had(keys, f"{shelf.url}/keys") for _ in range(WAITING + 10)))
+    assert asked.count(None) == WAITING and sum(isinstance(each, OverloadedError) for each in asked) == 10
+    assert keys[f"{shelf.url}/keys"] == b"the keys"
 
 
 async def test_strangers_who_ask_for_what_is_not_there_cost_nobody_the_key_that_is(shelf: Shelf) -> None:

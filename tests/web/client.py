@@ -60,6 +60,7 @@ class Shop:
     async def close(self) -> None:
         for client in self.clients:
             client.abort()
+        self.desk.recorder.gate.set()  # a test that failed may have left it shut
         if self.is_open:
             self.is_open = False
             await self.server.stop(grace=PATIENCE)

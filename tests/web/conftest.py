@@ -11,11 +11,13 @@ import uvloop
 
 from tests.web.client import Shop
 
+OF_PROCESSES = {"test_running_server.py", "test_crowds.py"}
+
 
 def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    if item.path.name == "test_running_server.py":  # its server is another process, and uvloop cannot start that one
+    if item.path.name in OF_PROCESSES:  # their server is another process, and uvloop cannot start that one
         return {"asyncio": asyncio.new_event_loop}
     return {"uvloop": uvloop.new_event_loop}
 

@@ -15,6 +15,7 @@ from landfast.domain.census import SourceTally
 from landfast.domain.errors import UnverifiedError
 from landfast.web import asgi
 from landfast.web.asgi import Message, Scope, asgi_app
+from landfast.web.http.front import Limits
 from tests.intake.desk import Desk, body
 
 
@@ -129,10 +130,47 @@ async def test_a_length_that_is_no_number_is_left_to_the_bytes(desk: Desk) -> No
     assert await Exchange(desk, [part(body(), more=False)], length=b"many").run() == 200
 
 
-async def test_a_slow_body_gets_408(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asgi, "BODY_SECONDS", 0.0)
-    assert await Exchange(desk, []).run() == 408
+async def test_a_slow_body_gets_408(desk: Desk) -> None:
+    exchange = Exchange(desk, [part(b"{")])
+    exchange.app = asgi_app(desk.intake, limits=Limits(request_seconds=0.0))
+    assert await exchange.run() == 408
     assert desk.count() == SourceTally(1, 0, 0, 1)
+
+
+async def test_a_body_that_keeps_coming_gets_more_time(desk: Desk) -> None:
+    """Each piece buys an hour; without that, there would be no time at all."""
+    exchange = Exchange(desk, [part(body()[:100])])
+    exchange.app = asgi_app(desk.intake, limits=Limits(request_seconds=0.05, body_rate=1))
+    request = asyncio.ensure_future(exchange.run())
+    started = asyncio.get_running_loop().time()
+    while exchange.messages or asyncio.get_running_loop().time() < started + 0.1:
+        await asyncio.sleep(0)
+    assert not request.done()
+    request.cancel()
+    await asyncio.wait([request])
+
+
+async def test_beyond_the_budget_of_arriving_bodies_the_answer_is_503(desk: Desk) -> None:
+    app = asgi_app(desk.intake, limits=Limits(body_budget=len(body())))
+    first, second = Exchange(desk, [part(body()[:-10])]), Exchange(desk, [part(body()[:-10])])
+    first.app = second.app = app
+    waiting = asyncio.ensure_future(first.run())
+    while first.messages:
+        await asyncio.sleep(0)
+    assert await second.run() == 503
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    third = Exchange(desk, [part(body(), more=False)])
+    third.app = app
+    assert await third.run() == 200, "what the two held is given back"
+    assert desk.is_balanced()
+
+
+async def test_the_address_and_the_scheme_are_those_that_the_server_gives(desk: Desk) -> None:
+    head = asgi._head({"method": "POST", "path": "/", "headers": [], "client": ("2001:db8::7", 5), "scheme": "https"})
+    assert (head.peer, head.is_secure) == ("2001:db8::7", True)
+    head = asgi._head({"method": "POST", "path": "/", "headers": [], "client": None})
+    assert (head.peer, head.is_secure) == ("", False)
 
 
 @pytest.mark.req("R3")

@@ -117,6 +117,18 @@ async def test_requests_that_came_together_are_left_unserved_while_the_client_do
     client.abort()
 
 
+async def test_who_does_not_read_an_answer_has_as_long_for_it_as_for_a_request(shop: Shop) -> None:
+    client, connection = await shop.connect_narrow()
+    real = connection._transport
+    connection._transport = cast("asyncio.Transport", _Narrow(connection, []))
+    connection.data_received(HEALTH)
+    assert connection.deadline == shop.time.now + Limits().request_seconds
+    connection.resume_writing()
+    assert connection.deadline == shop.time.now + Limits().idle_seconds
+    connection._transport = real
+    client.abort()
+
+
 class _Narrow:
     """A transport that has had enough after every write."""
 
@@ -215,9 +227,9 @@ async def test_a_slow_body_gets_408_and_is_not_stored(shop: Shop) -> None:
     client = await shop.connect()
     await client.send(shop.post(body())[:-10])
     await shop.until(lambda: shop.server.front.arriving > 0)
-    shop.pass_time(29)
-    assert shop.server.front.connections
-    shop.pass_time(1.5)
+    shop.pass_time(9.9)
+    assert shop.server.front.arriving > 0
+    shop.pass_time(0.2)
     reply = await client.reply()
     assert reply.status == 408 and reply.closes
     assert shop.desk.count() == SourceTally(1, 0, 0, 1)
@@ -334,14 +346,17 @@ async def test_beyond_the_budget_of_arriving_bodies_the_answer_is_503(open_shop:
     assert shop.server.front.arriving == 0 and shop.desk.is_balanced()
 
 
-async def test_beyond_the_connection_cap_the_answer_is_503(open_shop: OpenShop) -> None:
+async def test_beyond_the_connection_cap_with_everybody_busy_the_answer_is_503(open_shop: OpenShop) -> None:
     shop = await open_shop(limits=Limits(connections=1))
+    shop.desk.recorder.gate.clear()
     first = await shop.connect()
-    assert (await first.ask(HEALTH)).status == 200
+    await first.send(shop.post(body()))
+    await shop.desk.recorder.entered.wait()
     second = await shop.connect()
     assert (await second.reply()).status == 503
     assert await second.rest() == b""
-    assert (await first.ask(HEALTH)).status == 200
+    shop.desk.recorder.gate.set()
+    assert (await first.reply()).status == 200
 
 
 async def test_a_bug_is_answered_500_with_fixed_text_and_no_trace(

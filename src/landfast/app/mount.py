@@ -8,7 +8,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from landfast import telemetry
+from landfast.app.system import SystemChance
 from landfast.domain.errors import LandfastError, OverloadedError
+from landfast.intake.answers import later
 from landfast.intake.receive import Intake
 from landfast.processing.worker import Worker
 from landfast.web.asgi import asgi_app
@@ -132,7 +134,7 @@ class _Life:
 
 
 async def _overloaded(scope: Message, receive: Receive, send: Send) -> None:  # noqa: ARG001 - ASGI's signature
-    answer = OverloadedError.answer
+    answer = later(OverloadedError.answer, SystemChance())
     headers = [(b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body)), *answer.headers]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})

@@ -118,15 +118,21 @@ def _made(name: str, value: Any, folder: Path, where: str) -> Any:
 
 
 def _server(name: str, text: str, where: str) -> Server:
-    schemes = SCHEMES[name]
     try:
         parts = urlsplit(text)
-        is_whole = parts.scheme in schemes and bool(parts.hostname or parts.scheme == "unix") and parts.port != 0
+        is_whole = parts.scheme in SCHEMES[name] and (parts.scheme == "unix" or _are_hosts(parts.netloc, name))
     except ValueError:
         is_whole = False
     if not is_whole:  # not repeated: it may hold a password
         raise ConfigError(f"{_named(name, where)} must be an address, such as {KEYS[name].example}")
     return Server(text, _named(name, where))
+
+
+def _are_hosts(netloc: str, name: str) -> bool:
+    """One, with or without a port; of a broker several, of which any is enough to find the others."""
+    hosts = netloc.rpartition("@")[2].split(",") if name == "journal" else [netloc]
+    each = [urlsplit(f"//{host}") for host in hosts]
+    return all(one.hostname and one.port != 0 for one in each)
 
 
 def _named(name: str, where: str) -> str:

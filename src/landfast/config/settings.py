@@ -82,7 +82,8 @@ class SourceSettings:
     rate: float | None = None
     """Verified deliveries a second that one intake process takes; no limit unless it is set."""
     key_rate: float | None = None
-    """The same for deliveries of one event."""
+    """The same for deliveries of one event. It costs: a duplicate beyond it is told 429, and not the 200 that would end
+    its sender's retries."""
     allow_from: tuple[str, ...] = ()
     """Addresses and networks that may send; everybody unless it is set."""
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)

@@ -36,6 +36,10 @@ AT_ONCE = 4
 IN_A_MINUTE = 30
 """Fetches; genuine senders cause about one in an hour."""
 
+WAITING = 256
+"""Requests that wait for one key. Their signatures are not checked yet, so a stranger's may be among them; with the
+largest bodies that such senders have, 256 KiB, it is 64 MB."""
+
 Then = Callable[[Exception | None], None]
 """Told once the key is there, or why it is not."""
 
@@ -75,6 +79,8 @@ class Keys(Mapping[str, bytes]):
         if refusal is not None:
             return refusal
         if needed.url in self._waiting:
+            if len(self._waiting[needed.url]) >= WAITING:
+                return OverloadedError("too many wait for this key")
             self._waiting[needed.url].append(then)
             return None
         if not self._is_known(needed.url) and (len(self._waiting) >= AT_ONCE or not self._is_within_rate()):

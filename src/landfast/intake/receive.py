@@ -20,12 +20,16 @@ from landfast.domain.answer import Answer
 from landfast.domain.delivery import Delivery, Head, Headers
 from landfast.domain.errors import (
     BodyTooLargeError,
+    OverloadedError,
+    TooManyError,
     UnknownSourceError,
     UnsupportedEncodingError,
     UnverifiedError,
     WrongMethodError,
 )
 from landfast.domain.ids import EventId
+from landfast.domain.readiness import Readiness
+from landfast.intake.admission import Admission
 from landfast.intake.answers import answer_to
 from landfast.intake.identify import deliveries, event_of, mark_of
 from landfast.intake.keys import Keys
@@ -43,6 +47,8 @@ NO_SOURCE = ""
 
 NO_SIGNATURE = Signature()
 EMPTY = Answer(200, b'{"status":"empty"}')
+TURNED_AWAY = frozenset({408, 429, 503})
+"""Answers to too much, or to what was too slow: they come in thousands."""
 
 
 Answered = Callable[[Answer], None]
@@ -79,8 +85,13 @@ class Intake:
         clock: Clock,
         keys: Keys | None = None,
         known: Callable[[], Iterable[Provider]] = tuple,
+        admission: Admission | None = None,
+        ready: Callable[[], Readiness] = Readiness,
     ) -> None:
         self._routes = {f"/in/{source.name}": source for source in sources}
+        self._admission = Admission(self._routes.values(), clock=clock) if admission is None else admission
+        self.ready = ready
+        """Whether deliveries can be taken in now, for whoever asks at `/ready`."""
         self._recorder = recorder
         self._seen = seen
         self._tally = tally
@@ -118,6 +129,7 @@ class Intake:
                 self._tally.withdrawn(source.name)
                 return source.provider.thanks or EMPTY
             events = [event_of(source, each) for each in found]
+            self._admission.throttle(source, events)
             marks = [mark_of(source, *each, body, now) for each in zip(found, events, strict=True)]
             if all(map(self._seen.has, marks)):
                 return self._duplicate(source, events)
@@ -128,6 +140,7 @@ class Intake:
             return None if refusal is None else self._reject(source.name, refusal, source, head, body)
         except Exception as error:  # noqa: BLE001 - an error in here is answered like any other, never shown
             return self._reject(source.name, error, source, head, body)
+        self._admission.in_flight += 1  # until `_conclude`, which is called in any case
         return None
 
     async def respond(self, admitted: Admitted, body: bytes) -> Answer:
@@ -142,9 +155,14 @@ class Intake:
             self._tally.received(NO_SOURCE)
         return self._reject(source or NO_SOURCE, error)
 
+    def busy(self) -> Answer:
+        """The answer to a connection for which there is no room. No request of it was read, so none is counted."""
+        return self._admission.later(OverloadedError())
+
     def _admit(self, source: Source | None, head: Head) -> Admitted:
         if source is None:
             raise UnknownSourceError
+        self._admission.check(source, head)
         if not source.provider.takes(head.method):
             raise WrongMethodError
         if not _is_identity(head.headers):
@@ -172,6 +190,7 @@ class Intake:
         return greeting.answer
 
     def _conclude(self, source: Source, first: EventId, answered: Answered, outcome: Outcome) -> None:
+        self._admission.in_flight -= 1
         answered(self._answer(source, first, outcome))
 
     def _answer(self, source: Source, first: EventId, outcome: Outcome) -> Answer:
@@ -182,13 +201,16 @@ class Intake:
             return self._duplicate(source, again)
         for event in again:
             self._tally.came_again(event)
-        self._tally.stored(source.name)
-        return source.provider.thanks or answer.stored(first)
+        # By id: a spool takes a request that names one event twice for two new ones, and the inbox for one.
+        new = len({row.event_id for row in outcome if row.is_new})
+        self._tally.stored(source.name, new, known=len(outcome) - new)
+        # Of a request with one event, the journal says which it became: another body may be an event of its own.
+        return source.provider.thanks or answer.stored(first if len(outcome) > 1 else outcome[0].event_id)
 
     def _duplicate(self, source: Source, events: Sequence[EventId]) -> Answer:
         for event in events:
             self._tally.came_again(event)
-        self._tally.duplicate(source.name)
+        self._tally.duplicate(source.name, len(events))
         return source.provider.thanks or answer.duplicate(events[0])
 
     def _reject(
@@ -200,9 +222,13 @@ class Intake:
         body: bytes | None = None,
     ) -> Answer:
         self._tally.rejected(name)
+        if isinstance(error, OverloadedError | TooManyError):
+            error.answer = self._admission.later(error)
         given = answer_to(error) if source is None or not isinstance(error, UnverifiedError) else source.refused
         if given.status == 500:
             telemetry.error("request failed", trace=error, source=name)
+        elif given.status in TURNED_AWAY and not isinstance(error, UnverifiedError):
+            self._reports.turned_away(name, given.status, error, at=self._clock.monotonic())
         elif isinstance(error, UnverifiedError) and source is not None and head is not None:
             self._reports.refused(source, head, body, error, at=self._clock.now().timestamp())
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Iterable, Mapping
 
 from landfast import telemetry
@@ -14,6 +15,10 @@ from landfast.ports.provider import NO_KEYS, Provider, Secret
 
 EACH_SECOND = 5
 """Full diagnoses of all sources together, and one of each source. Whoever floods us with forgeries cannot buy more."""
+
+SECOND = 1.0
+"""Between two lines about those who are turned away. Thousands are while there is too much to do, and a line for each
+would be more of it."""
 
 HOUR = 3600.0
 """Seconds between two lines about one secret: whoever retires the old one of two sees soon that nobody uses it."""
@@ -33,12 +38,23 @@ class Reports:
         self._second = 0
         self._names: set[str] = set()
         self._due: dict[int, float] = {}
+        self._turned_away: dict[tuple[str, int], tuple[float, int]] = {}
 
     def used(self, source: Source, secret: Secret, at: float) -> None:
         """Log that a secret is in use, once an hour. By identity: to hash a secret would cost more than this may."""
         if at >= self._due.get(id(secret), 0.0):
             self._due[id(secret)] = at + HOUR
             telemetry.info("secret in use", source=source.name, secret=secret.name)
+
+    def turned_away(self, source: str, status: int, error: Exception, *, at: float) -> None:
+        """Log one of them, with how many there were since the last one that was logged."""
+        last, others = self._turned_away.get((source, status), (-math.inf, 0))
+        if at - last < SECOND:
+            self._turned_away[source, status] = (last, others + 1)
+            return
+        self._turned_away[source, status] = (at, 0)
+        more = {"others": others} if others else {}
+        telemetry.info("rejected", source=source, status=status, reason=error, **more)
 
     def refused(self, source: Source, head: Head, body: bytes | None, error: UnverifiedError, *, at: float) -> None:
         """Log a refusal, with its cause where there is time to find it. That is looked for once the answer is on its

@@ -9,14 +9,12 @@ from typing import Any
 from landfast.domain import answer as answers
 from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head, Headers
-from landfast.domain.errors import BodyTooLargeError, FramingError, SenderError
+from landfast.domain.errors import BodyTooLargeError, FramingError, OverloadedError, SenderError
 from landfast.intake.answers import answer_to
 from landfast.intake.receive import Admitted, Intake
-from landfast.web.health import HEALTHY, asks_for_health
+from landfast.web.health import vital_sign
+from landfast.web.http.front import Limits
 from landfast.web.http.responses import NO_CONTENT
-
-BODY_SECONDS = 60.0
-"""For the whole body: some servers never time a slow one out themselves."""
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -27,15 +25,27 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 _TOO_SLOW = answers.error(408, "request too slow", close=True)
 
 
-def asgi_app(intake: Intake) -> Application:
+def asgi_app(intake: Intake, *, limits: Limits | None = None) -> Application:
+    """Some servers time out neither a slow body nor a large one, so our own limits hold here too. Slow headers are the
+    server's: a request that has not begun never gets here."""
+    arriving = Arriving(limits or Limits())
+
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await _live(receive, send)
         elif scope["type"] == "http":
             head = _head(scope)
-            await _send(send, await _answer(intake, head, receive), is_head=head.method == "HEAD")
+            await _send(send, await _answer(intake, head, receive, arriving), is_head=head.method == "HEAD")
 
     return app
+
+
+class Arriving:
+    """The bodies that are still arriving, over all requests."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.size = 0
 
 
 async def _live(receive: Receive, send: Send) -> None:
@@ -47,19 +57,18 @@ async def _live(receive: Receive, send: Send) -> None:
             return
 
 
-async def _answer(intake: Intake, head: Head, receive: Receive) -> Answer:
-    if asks_for_health(head):
-        return HEALTHY
+async def _answer(intake: Intake, head: Head, receive: Receive, arriving: Arriving) -> Answer:
+    if (sign := vital_sign(head, intake.ready)) is not None:
+        return sign
     try:
         admitted = intake.admit(head)
     except Exception as error:  # noqa: BLE001 - answered like any other, and logged where it was counted
         return answer_to(error)
     try:
-        async with asyncio.timeout(BODY_SECONDS):
-            body = await _read_body(admitted, receive)
+        body = await _read_body(admitted, receive, arriving)
     except TimeoutError:
         return intake.refuse(admitted.source.name, FramingError("too slow", status=_TOO_SLOW))
-    except SenderError as error:
+    except (SenderError, OverloadedError) as error:
         return intake.refuse(admitted.source.name, error)
     except BaseException:  # cancelled, or the server's own `receive` failed: it still ends as one of the three
         intake.refuse(admitted.source.name, FramingError("given up in the body"))
@@ -67,24 +76,35 @@ async def _answer(intake: Intake, head: Head, receive: Receive) -> Answer:
     return await intake.respond(admitted, body)
 
 
-async def _read_body(admitted: Admitted, receive: Receive) -> bytes:
-    pieces: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise FramingError("the connection was lost in the body")
-        piece = message.get("body", b"")
-        size += len(piece)
-        if size > admitted.source.body_limit:
-            raise BodyTooLargeError("more than the limit arrived")
-        pieces.append(piece)
-        if not message.get("more_body", False):
-            break
+async def _read_body(admitted: Admitted, receive: Receive, arriving: Arriving) -> bytes:
+    body = bytearray()
+    limits = arriving.limits
+    try:
+        async with asyncio.timeout(limits.request_seconds) as deadline:
+            is_last = False
+            while not is_last:
+                piece, is_last = await _piece(receive)
+                body += piece
+                arriving.size += len(piece)
+                if len(body) > admitted.source.body_limit:
+                    raise BodyTooLargeError("more than the limit arrived")
+                if arriving.size > limits.body_budget:
+                    raise OverloadedError("too many bodies are arriving")
+                deadline.reschedule((deadline.when() or 0.0) + len(piece) / limits.body_rate)
+    finally:
+        arriving.size -= len(body)
     # Some servers end a body that was cut short like a whole one.
-    if admitted.head.content_length not in {None, size}:
+    if admitted.head.content_length not in {None, len(body)}:
         raise FramingError("the body was cut short")
-    return b"".join(pieces)
+    return bytes(body)
+
+
+async def _piece(receive: Receive) -> tuple[bytes, bool]:
+    """The next one, and whether it is the last."""
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise FramingError("the connection was lost in the body")
+    return message.get("body", b""), not message.get("more_body", False)
 
 
 async def _send(send: Send, answer: Answer, *, is_head: bool) -> None:
@@ -108,10 +128,13 @@ def _head(scope: Scope) -> Head:
     headers = Headers(scope["headers"])
     length = headers.get(b"content-length")
     is_number = length is not None and length.isdigit() and len(length) < 19
+    peer = scope.get("client")
     return Head(
         scope["method"],
         path,
         scope.get("query_string", b"").decode("latin-1"),
         headers,
         int(length) if length is not None and is_number else None,
+        peer[0] if peer else "",
+        scope.get("scheme") == "https",
     )

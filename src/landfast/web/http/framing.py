@@ -56,8 +56,8 @@ def end_of_head(buffer: bytes) -> int:
     return -1
 
 
-def parse_head(block: bytes) -> Start:
-    """The head in `block`, which ends with an empty line."""
+def parse_head(block: bytes, peer: str = "", is_secure: bool = False) -> Start:  # noqa: FBT001, FBT002 - on the hot path
+    """The head in `block`, which ends with an empty line; `peer` and `is_secure` are the connection's."""
     line = _REQUEST_LINE.match(block)
     if line is None:
         raise FramingError("malformed request line")
@@ -74,8 +74,9 @@ def parse_head(block: bytes) -> Start:
     path, _, query = (target if target[0] == _SLASH else _origin_form(target)).decode("ascii").partition("?")
     length, coding = get(b"content-length"), get(b"transfer-encoding")
     connection, expect = get(b"connection"), get(b"expect")
+    size = None if length is None else _content_length(length)
     return Start(
-        Head(method.decode("ascii"), path, query, headers, None if length is None else _content_length(length)),
+        Head(method.decode("ascii"), path, query, headers, size, peer, is_secure),
         coding is not None and _is_chunked(coding, is_newer=is_newer),
         is_newer and not (connection is not None and _has_word(connection, b"close")),
         is_newer and expect is not None and _has_word(expect, b"100-continue"),

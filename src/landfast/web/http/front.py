@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,12 +13,14 @@ from landfast.intake.receive import Intake
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    head_seconds: float = 10.0
-    """From a request's first byte to the end of its headers, which a sender writes in one go."""
-    body_seconds: float = 30.0
-    """Then for the body, and one second more for every `body_rate` bytes of it that came."""
+    request_seconds: float = 10.0
+    """For a whole request, head and body, from its first byte; the first one of a connection, from its beginning. A
+    sender writes a request in one go, and most wait no longer than this for the answer. The same for a client to read
+    its answers."""
     body_rate: int = 64 * 1024
-    """Slower than this for long is an attack or a sender that has given up long ago."""
+    """Bytes of body that buy one second more. Slower than this for long is an attack, or a sender that has given up."""
+    handshake_seconds: float = 5.0
+    """For TLS, before anything else: two round trips."""
     idle_seconds: float = 75.0
     """Keep-alive: longer than the 60 s after which common proxies let go, so that they close first and no request of
     theirs meets our closing."""
@@ -25,9 +29,16 @@ class Limits:
     """After a refusal we read on for this long and this much: closing with unread bytes sends a reset, which destroys
     the answer on its way."""
     connections: int = 10_000
-    """At a few KiB each, far more than webhook senders open."""
+    """At a few KiB each, far more than webhook senders open. Beyond it, whoever does least makes room."""
     body_budget: int = 64 * 1024 * 1024
     """Bytes of bodies that are still arriving, over all connections."""
+
+
+SWEPT_AT_ONCE = 25
+"""Connections ended in one go, which takes 1 ms: when thousands end together, good requests get their turn between."""
+
+ROOM = 64
+"""Places looked for at a time. To look takes a few ms with 10,000 connections, too much for each that comes."""
 
 
 class Sweepable(Protocol):
@@ -35,36 +46,63 @@ class Sweepable(Protocol):
 
     def expire(self) -> None: ...
 
+    def expel(self) -> None: ...
+
     def drain(self) -> None: ...
 
     def cut(self) -> None: ...
 
 
 class Front:
-    def __init__(self, intake: Intake, *, limits: Limits, time: Callable[[], float]) -> None:
+    def __init__(self, intake: Intake, *, limits: Limits, time: Callable[[], float], is_secure: bool = False) -> None:
         self.intake = intake
         self.limits = limits
         self.time = time
+        self.is_secure = is_secure
+        """Whether what arrives here came through TLS of our own."""
         self.connections: set[Sweepable] = set()
         self.arriving = 0
         """Bytes of bodies that are still arriving."""
         self.is_draining = False
+        """Each answer is the last of its connection."""
+        self.is_closed = False
+        """Who has not said anything yet is not listened to any more."""
         self.on_empty: Callable[[], None] = _ignore
+        self._expendable: list[tuple[float, Sweepable]] = []
+        self._expelled: set[Sweepable] = set()
 
     @property
     def is_full(self) -> bool:
-        return len(self.connections) >= self.limits.connections
+        return len(self.connections) - len(self._expelled) >= self.limits.connections
 
-    def sweep(self) -> None:
-        """End what is past its deadline. One sweep a second for all, because a timer armed and cancelled for every
-        request would cost more than reading the request does."""
+    def make_room(self) -> bool:
+        """Expel whoever is nearest to its deadline: one that lingers, or else is slow, or else has been idle the
+        longest. So a crowd of slow connections makes room for good ones, and not the other way round. Never one whose
+        event is being stored, which has no deadline; False if there are only such."""
+        if not self._expendable:
+            waiting = [(c.deadline, c) for c in self.connections - self._expelled if c.deadline < math.inf]
+            self._expendable = heapq.nsmallest(ROOM, waiting, key=_deadline)[::-1]
+        while self._expendable:
+            deadline, connection = self._expendable.pop()
+            # Any other may have been busy since it was put on the list.
+            if connection.deadline == deadline and connection in self.connections:
+                self._expelled.add(connection)
+                connection.expel()
+                return True
+        return False
+
+    def sweep(self) -> bool:
+        """End what is past its deadline; True if there is more of it. One sweep for all, because a timer armed and
+        cancelled for every request would cost more than reading the request does."""
         now = self.time()
-        for connection in [c for c in self.connections if c.deadline <= now]:
+        late = [c for c in self.connections if c.deadline <= now]
+        for connection in late[:SWEPT_AT_ONCE]:
             connection.expire()
+        return len(late) > SWEPT_AT_ONCE
 
     def drain(self) -> None:
         """Close what is idle; the rest closes after its answer."""
-        self.is_draining = True
+        self.is_draining = self.is_closed = True
         for connection in list(self.connections):
             connection.drain()
 
@@ -75,8 +113,13 @@ class Front:
 
     def leave(self, connection: Sweepable) -> None:
         self.connections.discard(connection)
+        self._expelled.discard(connection)
         if not self.connections:
             self.on_empty()
+
+
+def _deadline(entry: tuple[float, Sweepable]) -> float:
+    return entry[0]
 
 
 def _ignore() -> None:

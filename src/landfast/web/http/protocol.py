@@ -19,7 +19,7 @@ from landfast.domain.answer import Answer
 from landfast.domain.errors import FramingError, OverloadedError
 from landfast.intake.answers import answer_to
 from landfast.intake.receive import Admitted
-from landfast.web.health import HEALTHY, asks_for_health
+from landfast.web.health import vital_sign
 from landfast.web.http.bodies import ChunkedBody, SizedBody
 from landfast.web.http.framing import Start, end_of_head, parse_head
 from landfast.web.http.front import Front
@@ -49,16 +49,21 @@ class Connection(asyncio.Protocol):
         self._is_choked = False
         """The client does not read its answers."""
         self._is_paused = False
+        self._is_used = False
+        """It has brought a whole request before."""
         self._lingered = 0
-        self.deadline = front.time() + front.limits.head_seconds
+        self._peer = ""
+        self.deadline = front.time() + front.limits.request_seconds
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        is_full = self._front.is_full
+        peer = transport.get_extra_info("peername")
+        self._peer = peer[0] if isinstance(peer, tuple) else ""
+        is_full = self._front.is_full and not self._front.make_room()
         self._front.connections.add(self)
         if is_full:
-            self._send(OverloadedError.answer, closes=True)
-        if is_full or self._front.is_draining:
+            self._send(self._front.intake.busy(), closes=True)
+        if is_full or self._front.is_closed:
             self._close()
 
     def data_received(self, data: bytes) -> None:
@@ -79,8 +84,9 @@ class Connection(asyncio.Protocol):
                 self._advance()
             else:
                 self._advance()
-                if is_first and self._buffer and self._phase is Phase.HEAD:
-                    self.deadline = self._front.time() + self._front.limits.head_seconds
+                # Of a new connection the first request has its deadline already, and its first byte buys no time.
+                if is_first and self._is_used and self._is_midway():
+                    self.deadline = self._front.time() + self._front.limits.request_seconds
 
     def eof_received(self) -> bool:
         """True keeps the other direction open."""
@@ -88,7 +94,7 @@ class Connection(asyncio.Protocol):
             self._is_ended = True
             # asyncio's TLS transports cannot stay half-open; there the event is stored and the answer is lost.
             return self._transport.can_write_eof()
-        if self._phase is Phase.BODY or (self._phase is Phase.HEAD and self._buffer):
+        if self._is_midway():
             self._refuse(FramingError("the request was cut short"))
         return False
 
@@ -105,13 +111,27 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._is_choked = False
+        if self._phase is Phase.HEAD:
+            self._wait_for_a_request()
         self._go_on()
 
     def expire(self) -> None:
         """The deadline has passed."""
-        if self._phase is Phase.BODY or (self._phase is Phase.HEAD and self._buffer and not self._is_choked):
+        if self._is_midway() and not self._is_choked:
             self._refuse(FramingError("too slow", status=_TOO_SLOW))
         elif self._phase is Phase.HEAD:
+            self._close()
+        else:
+            self._transport.abort()
+
+    def expel(self) -> None:
+        """Its place is needed. Without lingering, as that would keep the place."""
+        if self._is_midway() and not self._is_choked:
+            error = OverloadedError("its place was needed")
+            self._send(self._front.intake.refuse(self._source_name(), error), closes=True)
+            self._forget_request()
+            self._close()
+        elif self._phase is Phase.HEAD and not self._is_choked:
             self._close()
         else:
             self._transport.abort()
@@ -143,14 +163,14 @@ class Connection(asyncio.Protocol):
         end = end_of_head(self._buffer)
         if end < 0:
             return False
-        start = self._start = parse_head(self._buffer[:end])
+        start = self._start = parse_head(self._buffer[:end], self._peer, self._front.is_secure)
         head = start.head
         length = head.content_length or 0
         is_whole = not start.is_chunked and len(self._buffer) - end >= length
         body = self._buffer[end : end + length] if is_whole else b""
         self._buffer = self._buffer[end + len(body) :]
-        if head.method != "POST" and asks_for_health(head):
-            self._answer_early(HEALTHY, is_whole=is_whole)
+        if head.method != "POST" and (sign := vital_sign(head, self._front.intake.ready)) is not None:
+            self._answer_early(sign, is_whole=is_whole)
             return True
         try:
             admitted = self._front.intake.admit(head)
@@ -169,7 +189,6 @@ class Connection(asyncio.Protocol):
             ChunkedBody(admitted.source.body_limit) if start.is_chunked else SizedBody(start.head.content_length or 0)
         )
         self._phase = Phase.BODY
-        self.deadline = self._front.time() + self._front.limits.body_seconds
         if start.expects_continue and not self._buffer:
             self._transport.write(CONTINUE)
 
@@ -215,8 +234,13 @@ class Connection(asyncio.Protocol):
             self._close()
             return
         self._phase = Phase.HEAD
+        self._is_used = True
+        self._wait_for_a_request()
+
+    def _wait_for_a_request(self) -> None:
         limits = self._front.limits
-        self.deadline = self._front.time() + (limits.head_seconds if self._buffer else limits.idle_seconds)
+        is_hurried = self._buffer or self._is_choked
+        self.deadline = self._front.time() + (limits.request_seconds if is_hurried else limits.idle_seconds)
 
     def _answer_early(self, answer: Answer, *, is_whole: bool) -> None:
         if is_whole and not answer.close:
@@ -233,6 +257,10 @@ class Connection(asyncio.Protocol):
     def _send(self, answer: Answer, *, closes: bool) -> None:
         is_head = self._start is not None and self._start.head.method == "HEAD"
         self._transport.write(render(answer, closes=closes, is_head=is_head))
+
+    def _is_midway(self) -> bool:
+        """A request has begun, and not all of it is there."""
+        return self._phase is Phase.BODY or (self._phase is Phase.HEAD and bool(self._buffer))
 
     def _source_name(self) -> str | None:
         return None if self._admitted is None else self._admitted.source.name

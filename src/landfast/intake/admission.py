@@ -1,0 +1,113 @@
+"""Admission: who is let in, and how much at a time. What has to be turned away is turned away as early as it can be.
+
+Before the body is read: the sender's address, HTTPS, and whether there is room. After the signature: how often. A limit
+on how often, before anybody has proved who they are, would let a stranger use up a sender's share and lock it out.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+
+from landfast.domain import answer
+from landfast.domain.answer import Answer
+from landfast.domain.delivery import Head
+from landfast.domain.errors import ForbiddenError, OverloadedError, TooManyError
+from landfast.domain.ids import EventId
+from landfast.intake.answers import later
+from landfast.intake.origin import Networks, origin_of
+from landfast.intake.source import Source
+from landfast.ports.clock import Chance, Clock
+
+IN_FLIGHT = 5_000
+"""Whole requests that wait for their COMMIT: ten full batches, half a second of them at 10,000 acks a second. At 8 KB
+each it is 40 MB of a process that may have 120. Requests whose body is still on its way are not among them: they prove
+nothing yet, so a stranger's could fill all of it; the limits of connections and of arriving bytes bound those."""
+
+KEYS = 10_000
+"""Events whose deliveries are throttled at a time: 3 MB. One that is forgotten starts afresh; but for that so many
+others must have come since its last delivery, and then it was not coming often."""
+
+_USE_HTTPS = answer.error(403, "use https")
+
+
+class Admission:
+    def __init__(
+        self,
+        sources: Iterable[Source],
+        *,
+        clock: Clock,
+        chance: Chance | None = None,
+        https_only: bool = False,
+        trusted_proxies: Iterable[str] = (),
+        most: int = IN_FLIGHT,
+    ) -> None:
+        sources = tuple(sources)
+        self._clock = clock
+        self._chance = chance
+        self._https_only = https_only
+        self._trusted = Networks(trusted_proxies)
+        self._gates = {each.name: Networks(each.allow_from) for each in sources if each.allow_from or https_only}
+        self._rates = {each.name: Bucket(each.rate, clock.monotonic()) for each in sources if each.rate is not None}
+        self._keys: OrderedDict[EventId, Bucket] = OrderedDict()
+        self._most = most
+        self.in_flight = 0
+        """Whole requests that are not answered yet."""
+
+    def check(self, source: Source, head: Head) -> None:
+        """Whether there is any point in reading this request. ForbiddenError or OverloadedError if not."""
+        gate = self._gates.get(source.name)
+        if gate is not None:
+            self._check_origin(gate, head)
+        if self.in_flight >= self._most:
+            raise OverloadedError("too many requests wait for their commit")
+
+    def throttle(self, source: Source, events: Sequence[EventId]) -> None:
+        """TooManyError for a verified delivery beyond its source's rate, or with an event beyond the rate of one."""
+        bucket = self._rates.get(source.name)
+        if bucket is not None and not bucket.take(self._clock.monotonic()):
+            raise TooManyError(f"more than {source.rate:g} a second")
+        if source.key_rate is not None:
+            for event in events:
+                if not self._bucket(event, source.key_rate).take(self._clock.monotonic()):
+                    raise TooManyError(f"more than {source.key_rate:g} a second of one event")
+
+    def later(self, error: OverloadedError | TooManyError) -> Answer:
+        """When to come again. Without chance, everybody is told the same."""
+        return error.answer if self._chance is None else later(error.answer, self._chance)
+
+    def _check_origin(self, gate: Networks, head: Head) -> None:
+        address, is_secure = origin_of(head, self._trusted)
+        if gate and address not in gate:
+            raise ForbiddenError(f"{address or 'an unknown address'} is not in allow_from")
+        if self._https_only and not is_secure:
+            raise ForbiddenError("it did not come over https", status=_USE_HTTPS)
+
+    def _bucket(self, event: EventId, rate: float) -> Bucket:
+        bucket = self._keys.get(event)
+        if bucket is None:
+            bucket = self._keys[event] = Bucket(rate, self._clock.monotonic())
+            if len(self._keys) > KEYS:
+                self._keys.popitem(last=False)
+        else:
+            self._keys.move_to_end(event)
+        return bucket
+
+
+class Bucket:
+    """So many a second, and at most one second's worth at once; a single one always."""
+
+    __slots__ = ("_at", "_burst", "_left", "_rate")
+
+    def __init__(self, rate: float, now: float) -> None:
+        self._rate = rate
+        self._burst = self._left = max(rate, 1.0)
+        self._at = now
+
+    def take(self, now: float) -> bool:
+        self._left = min(self._burst, self._left + (now - self._at) * self._rate)
+        self._at = now
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True

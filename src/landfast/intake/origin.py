@@ -1,0 +1,75 @@
+"""Origin: which address a request came from, and whether it came over HTTPS.
+
+What the connection itself says is a fact. What headers say is believed from the proxies that the operator has named:
+anybody can write an X-Forwarded-For, and would otherwise choose the address that an allow-list looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import NamedTuple
+
+from landfast.domain.delivery import Head, Headers
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+
+class Origin(NamedTuple):
+    address: Address | None
+    """None where nobody can say: a Unix socket, or a proxy that writes `unknown`. It is in no network."""
+    is_secure: bool
+
+
+class Networks:
+    """Some addresses and networks, checked when the settings were read."""
+
+    def __init__(self, written: Iterable[str]) -> None:
+        self._networks: tuple[Network, ...] = tuple(ip_network(each) for each in written)
+
+    def __contains__(self, address: Address | None) -> bool:
+        return address is not None and any(address in network for network in self._networks)
+
+    def __bool__(self) -> bool:
+        return bool(self._networks)
+
+
+def origin_of(head: Head, trusted: Networks) -> Origin:
+    """The sender itself, seen through the proxies that are trusted."""
+    peer = address_of(head.peer)
+    if peer not in trusted:
+        return Origin(peer, head.is_secure)
+    protocols = _listed(head.headers, b"x-forwarded-proto")
+    is_secure = protocols[-1].lower() == "https" if protocols else head.is_secure
+    return Origin(_client(peer, head.headers, trusted), is_secure)
+
+
+def address_of(text: str) -> Address | None:
+    """As sockets and proxies write it: bare, `192.0.2.7:5000`, `[2001:db8::7]:5000`, or IPv4 inside IPv6."""
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        found = ip_address(text)
+    except ValueError:
+        return None
+    return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
+
+
+def _client(peer: Address | None, headers: Headers, trusted: Networks) -> Address | None:
+    """Each proxy adds the address that it was called from on the right. So the first from there that is none of ours is
+    the last that one of ours has seen; everything left of it is what a stranger says."""
+    client = peer
+    for text in reversed(_listed(headers, b"x-forwarded-for")):
+        client = address_of(text)
+        if client not in trusted:
+            break
+    return client
+
+
+def _listed(headers: Headers, name: bytes) -> list[str]:
+    """All values of a header, over all its lines, from left to right."""
+    lines = [value.decode("latin-1") for each, value in headers if each == name]
+    return [value.strip() for value in ",".join(lines).split(",")] if lines else []
