@@ -32,6 +32,18 @@ class Proxy:
         self.struck = asyncio.Event()
         """Set when the words were seen."""
         self.port = 0
+        self._passes = asyncio.Event()
+        self._passes.set()
+        self.held = 0
+        """How many times somebody spoke into a cable that was cut."""
+
+    def cut(self) -> None:
+        """As a cable: nothing passes in either direction, and nobody is told. What is said meanwhile comes later, as
+        TCP has it, if the one who said it is still there."""
+        self._passes.clear()
+
+    def mend(self) -> None:
+        self._passes.set()
 
     def strike(self, words: bytes, fate: Fate) -> None:
         """From now on, once: the next connection on which the client says the words meets its fate."""
@@ -62,15 +74,16 @@ class Proxy:
         except ConnectionError:
             pass  # one side hung up, and the other is about to hear of it
         finally:
+            for each in (writer, far_writer):  # before anything that waits: whoever ends us may be impatient
+                each.close()
             backwards.cancel()
             await asyncio.gather(backwards, return_exceptions=True)
-            for each in (writer, far_writer):
-                each.close()
 
     async def _listen(
         self, reader: asyncio.StreamReader, server: asyncio.StreamWriter, backwards: asyncio.Task[None]
     ) -> None:
         while said := await reader.read(65536):
+            await self._through()
             if self._words is None or self._words not in said:
                 server.write(said)
                 await server.drain()
@@ -87,6 +100,13 @@ class Proxy:
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while said := await reader.read(65536):
+            await self._through()
             writer.write(self._alter(said))
             await writer.drain()
+        await self._through()  # nobody hears of an end, either
         writer.close()
+
+    async def _through(self) -> None:
+        if not self._passes.is_set():
+            self.held += 1
+            await self._passes.wait()

@@ -62,9 +62,9 @@ class Shop:
         (self.folder / "shop.py").write_text("".join([HEAD, *parts]))
 
     @asynccontextmanager
-    async def serving(self, *options: str) -> AsyncIterator[Serve]:
+    async def serving(self, *options: str, app: str = "shop.py") -> AsyncIterator[Serve]:
         """However the test ends, nothing of it goes on running."""
-        serve = await Serve.start("shop.py", self.folder, env=self.env, options=options)
+        serve = await Serve.start(app, self.folder, env=self.env, options=options)
         try:
             yield serve
         finally:

@@ -40,7 +40,7 @@ async def test_an_event_that_is_sent_becomes_an_order(shop: Shop) -> None:
 async def test_the_banner_names_the_inbox_the_store_and_the_handlers(shop: Shop) -> None:
     async with asyncio.timeout(60), shop.running("serve", "shop.py", "--port", "0") as process:
         assert process.stdout is not None
-        lines = [(await process.stdout.readline()).decode() for _ in range(5)]
+        lines = [(await process.stdout.readline()).decode() for _ in range(6)]
         process.send_signal(signal.SIGINT)
         _, err = await process.communicate()
         assert process.returncode == 0
@@ -50,6 +50,7 @@ async def test_the_banner_names_the_inbox_the_store_and_the_handlers(shop: Shop)
     assert "http://127.0.0.1:" in banner and "/in/stripe" in banner
     assert "landfast.db, every ack fsynced" in banner
     assert "create_order (stripe payment_intent.succeeded)" in banner
+    assert "processes  1 intake, 1 worker\n" in banner
 
 
 async def test_what_a_handler_prints_is_seen_at_once(shop: Shop) -> None:

@@ -21,6 +21,7 @@ FOREVER = READY + "s.recv(1)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + FOREVER
 REFUSES = "import sys; sys.exit(2)"
 FINISHES = READY + "sys.exit(2)"
+WAITS = "import sys; sys.exit(75)"
 
 
 class Stage:
@@ -177,7 +178,7 @@ async def test_delays_grow_while_a_child_keeps_dying_and_start_again_after_one_t
 
     stage = Stage("pass", monkeypatch=monkeypatch, clock=clock, start=start)
 
-    async def pause(seconds: float | None) -> None:
+    async def pause(seconds: float | None, roused: asyncio.Event) -> None:
         pauses.append(seconds)
         if len(pauses) == 5:
             stage.supervisor.stop()
@@ -200,5 +201,79 @@ async def test_a_process_that_cannot_be_started_is_tried_again(monkeypatch: pyte
     stage = Stage(FOREVER, monkeypatch=monkeypatch, start=start)
     running = asyncio.create_task(stage.supervisor.run())
     await stage.until(lambda: bool(stage.pids("ready")))
+    stage.supervisor.stop()
+    assert await running == 0
+
+
+async def test_replace_has_the_successor_ready_before_it_dismisses_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(FOREVER, monkeypatch=monkeypatch, intakes=2, workers=1, drainers=1)
+    running = asyncio.create_task(stage.supervisor.run())
+    await stage.until(lambda: len(stage.pids("ready")) == 4)
+    first = dict.fromkeys(stage.pids("ready"))
+    assert await stage.supervisor.replace()
+
+    alive = dict.fromkeys(("intake", "worker", "drainer"), 0)
+    fewest = dict(alive)
+    for news in stage.news:
+        alive[news.role] += {"started": 0, "ready": 1, "ended": -1}[news.what]
+        if news.what == "ended":
+            fewest[news.role] = min(fewest[news.role] or alive[news.role], alive[news.role])
+    assert fewest == alive == {"intake": 2, "worker": 1, "drainer": 1}
+    assert set(stage.pids("ended")) == first.keys()
+    assert [news.role for news in stage.news if news.what == "ended"][-2:] == ["intake", "intake"]
+    stage.supervisor.stop()
+    assert await running == 0
+
+
+async def test_one_that_does_not_get_ready_replaces_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(FOREVER, REFUSES, FOREVER, monkeypatch=monkeypatch)
+    running = asyncio.create_task(stage.supervisor.run())
+    await stage.until(lambda: len(stage.pids("ready")) == 1)
+    assert not await stage.supervisor.replace()
+    (old,) = stage.pids("ready")
+    assert old not in stage.pids("ended")
+    assert await stage.supervisor.replace(), "and the next one may"
+    stage.supervisor.stop()
+    assert await running == 0
+
+
+async def test_a_slot_that_waits_to_try_again_is_filled_by_the_successor(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(READY + "sys.exit(1)", FOREVER, monkeypatch=monkeypatch)
+
+    async def pause(seconds: float | None, roused: asyncio.Event) -> None:
+        await roused.wait()
+
+    monkeypatch.setattr(stage.supervisor, "_pause", pause)
+    running = asyncio.create_task(stage.supervisor.run())
+    await stage.until(lambda: len(stage.pids("ended")) == 1)
+    assert await stage.supervisor.replace()
+    await stage.until(lambda: len(stage.pids("ready")) == 2)
+    assert stage.supervisor.alive == 1
+    stage.supervisor.stop()
+    assert await running == 0
+
+
+async def test_a_stop_in_the_middle_lets_the_successor_finish_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    gentle = "import signal,sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); " + FOREVER
+    stage = Stage(STUBBORN, gentle, monkeypatch=monkeypatch, grace=1.0)
+    running = asyncio.create_task(stage.supervisor.run())
+    await stage.until(lambda: len(stage.pids("ready")) == 1)
+    replacing = asyncio.create_task(stage.supervisor.replace())
+    await stage.until(lambda: len(stage.pids("ready")) == 2)
+    stage.supervisor.stop()
+    assert await running == 0
+    await replacing
+    codes = {news.pid: news.code for news in stage.news if news.what == "ended"}
+    assert [codes[pid] for pid in stage.pids("ready")] == [-signal.SIGKILL, 0]
+
+
+async def test_a_child_that_waits_for_its_database_ends_nobody_and_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = Stage(WAITS, FOREVER, monkeypatch=monkeypatch)
+    running = asyncio.create_task(stage.supervisor.run())
+    async with asyncio.timeout(20):
+        await stage.supervisor.is_up.wait()
+    await stage.until(lambda: len(stage.pids("ready")) == 1)
     stage.supervisor.stop()
     assert await running == 0

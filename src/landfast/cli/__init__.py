@@ -25,13 +25,17 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "init": "Write a handlers.py and a landfast.toml to start from.",
         "serve": "Take webhooks in and process them.",
         "work": "Process events; something else takes them in.",
+        "drain": "Bring what a journal holds into the inbox.",
         "demo": "The storm: thousands of deliveries of one event, one order.",
         "send": "Send a signed sample webhook to a running inbox.",
         "sources": "List sources and their secrets, check them, or change a secret.",
         "verify-signature": "Say whether a request is genuine, and why not.",
         "events": "List events, or show one with its history.",
         "dead": "List dead letters, or show one with everything known about it.",
+        "held": "List events that are held, and process or discard them.",
         "effects": "List effects, or perform dead ones again.",
+        "pause": "Stop processing a source or a handler; it is still taken in.",
+        "resume": "Go on with what was paused.",
         "replay": "Run dead letters, or other events, again.",
         "proof": "Check that nothing was lost and nothing doubled.",
         "doctor": "Look for whatever is wrong, and say how to put it right.",
@@ -41,7 +45,9 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 )
 """Every command with its one line. The module of the same name holds it, and is imported when it is used."""
 
-HIDDEN: Mapping[str, str] = MappingProxyType({"_intake": "landfast.cli.serve:intake"})
+HIDDEN: Mapping[str, str] = MappingProxyType(
+    {"_intake": "landfast.cli.serve:intake", "_try": "landfast.cli.serve:try_out"}
+)
 """What only Landfast itself calls."""
 
 EXAMPLES = """

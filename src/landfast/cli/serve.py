@@ -16,17 +16,22 @@ from landfast import __version__, config, telemetry
 from landfast.app import Inbox, load
 from landfast.cli.options import warn_of_strange_variables
 from landfast.domain.errors import ConfigError
-from landfast.processes import intake_process, logs, serving, tls
+from landfast.processes import first, intake_process, logs, serving, tls
 from landfast.processes.lifeline import Lifeline
+from landfast.processes.plan import ALL, ROLES, Plan, numbers_of
 from landfast.processes.supervisor import News
 
 
 @click.command()
 @click.argument("app", required=False)
+@click.option(
+    "--role", type=click.Choice([*ROLES, ALL]), default=ALL, show_default=True, help="What this machine runs of it."
+)
 @click.option("--host", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 chooses a free one.")
 @click.option("--intakes", type=click.IntRange(1, 64), help="How many processes take webhooks in.")
 @click.option("--workers", type=click.IntRange(0, 64), help="How many processes run handlers; 0: only take in.")
+@click.option("--drainers", type=click.IntRange(1, 64), help="How many processes bring a journal into the inbox.")
 @click.option("--reload", is_flag=True, help="Restart when the application's files change (for development).")
 @click.option("--tls-cert", type=click.Path(path_type=Path), help="Certificate chain, PEM.")
 @click.option("--tls-key", type=click.Path(path_type=Path), help="Its private key, PEM.")
@@ -37,10 +42,12 @@ from landfast.processes.supervisor import News
 def serve(
     *,
     app: str | None,
+    role: str,
     host: str | None,
     port: int | None,
     intakes: int | None,
     workers: int | None,
+    drainers: int | None,
     reload: bool,
     tls_cert: Path | None,
     tls_key: Path | None,
@@ -50,7 +57,10 @@ def serve(
     """Take webhooks in and run their handlers.
 
     APP is module:inbox or a file, found from the current directory.
+
+    SIGTERM answers what is in flight and ends with 0. SIGHUP reads sources and secrets anew, and drops no request.
     """
+    first.step_aside()
     began = time.monotonic()
     logs.to_stderr("serve ")
     warn_of_strange_variables()
@@ -58,21 +68,20 @@ def serve(
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
         inbox = load(name)
     settings = inbox.settings
-    plan = serving.Plan(
+    plan = Plan(
         app=name,
         host=settings.host if host is None else host,
         port=settings.port if port is None else port,
-        intakes=settings.intakes if intakes is None else intakes,
-        workers=settings.workers if workers is None else workers,
+        numbers=numbers_of(role, settings, {"intake": intakes, "worker": workers, "drainer": drainers}),
         prints_to_stderr=as_json,
         tls_cert=tls_cert,
         tls_key=tls_key,
         reload_from=_folder(name) if reload else None,
     )
 
-    def up(port: int) -> None:
-        seconds = time.monotonic() - began
-        _say(json.dumps({"ready": True, "port": port}) if as_json else banner(inbox, plan, port, seconds))
+    def up(port: int | None) -> None:
+        ready = {"ready": True} if port is None else {"ready": True, "port": port}
+        _say(json.dumps(ready) if as_json else banner(inbox, plan, port, time.monotonic() - began))
 
     tell = _tell_json if as_json else _tell
     tied = Lifeline(lifeline) if lifeline is not None else None
@@ -88,25 +97,41 @@ def serve(
 @click.option("--prints-to-stderr", is_flag=True)
 def intake(
     *, app: str, fd: int, lifeline: int, tls_cert: Path | None, tls_key: Path | None, prints_to_stderr: bool
-) -> None:
+) -> int:
     """One intake process; `serve` starts it."""
     if prints_to_stderr:
         logs.prints_to_stderr()
-    intake_process.run(load(app), listener=fd, lifeline=Lifeline(lifeline), tls=tls.context(tls_cert, tls_key))
+    context = tls.context(tls_cert, tls_key)
+    return intake_process.run(load(app), listener=fd, lifeline=Lifeline(lifeline), tls=context)
 
 
-def banner(inbox: Inbox, plan: serving.Plan, port: int, seconds: float) -> str:
+@click.command("_try", hidden=True)
+@click.argument("app")
+@click.option("--lifeline", type=int, required=True)
+@click.option("--tls-cert", type=click.Path(path_type=Path))
+@click.option("--tls-key", type=click.Path(path_type=Path))
+def try_out(*, app: str, lifeline: int, tls_cert: Path | None, tls_key: Path | None) -> None:
+    """Whether `serve` could start this application; it asks before it reloads."""
+    tied = Lifeline(lifeline)
+    tied.hold()
+    serving.check(load(app), tls_cert=tls_cert, tls_key=tls_key)
+    tied.say_ready()
+
+
+def banner(inbox: Inbox, plan: Plan, port: int | None, seconds: float) -> str:
     scheme = "https" if plan.tls_cert else "http"
     host = f"[{plan.host}]" if ":" in plan.host else plan.host
     settings = inbox.settings
     kept = "every ack fsynced" if settings.store.is_sqlite else "every ack committed"
     lines = [f"landfast {__version__}   ready in {seconds:.1f} s"]
-    lines += [_row("inbox", [f"{scheme}://{host}:{port}/in/{source}" for source in inbox.sources])]
+    if port is not None:
+        lines += [_row("inbox", [f"{scheme}://{host}:{port}/in/{source}" for source in inbox.sources])]
     lines += [_row("store", [f"{settings.store}, {kept}"]), _row("ledger", [str(settings.ledger)])]
     handlers = [f"{handler.name} ({handler.source} {handler.pattern})" for handler in inbox.registry.handlers]
-    if plan.workers == 0:
-        handlers = ["none here (--workers 0): run them with landfast work"]
+    if "worker" not in plan.roles:
+        handlers = ["none here: run them with landfast serve --role worker, or landfast work"]
     lines += [_row("handlers", handlers or ["none yet: events are kept until there is one"])]
+    lines += [_row("processes", [str(plan)])]
     return "".join(f"  {line}\n" for line in lines)
 
 

@@ -12,7 +12,7 @@ from landfast.cli.options import warn_of_strange_variables
 from landfast.cli.output import say, say_json
 from landfast.cli.serve import default_app
 from landfast.domain.ids import WorkerId
-from landfast.processes import logs, worker_process
+from landfast.processes import first, logs, worker_process
 from landfast.processes.lifeline import Lifeline
 
 
@@ -22,13 +22,12 @@ from landfast.processes.lifeline import Lifeline
 @click.option("--json", "as_json", is_flag=True, help="One JSON line when ready.")
 @click.option("--prints-to-stderr", is_flag=True, hidden=True)
 @click.option("--lifeline", type=int, hidden=True)
-def work(
-    *, app: str | None, worker_id: str | None, as_json: bool, prints_to_stderr: bool, lifeline: int | None
-) -> None:
+def work(*, app: str | None, worker_id: str | None, as_json: bool, prints_to_stderr: bool, lifeline: int | None) -> int:
     """Run handlers, and take no webhooks in.
 
     APP is module:inbox or a file, found from the current directory.
     """
+    first.step_aside()
     if prints_to_stderr:
         logs.prints_to_stderr()
     if lifeline is None:  # otherwise whoever started it has said so
@@ -44,7 +43,7 @@ def work(
             handlers = ", ".join(handler.name for handler in inbox.registry.handlers) or "none yet"
             say(f"landfast {__version__}   worker {os.getpid()} is ready; handlers: {handlers}")
 
-    worker_process.run(
+    return worker_process.run(
         inbox,
         worker_id=None if worker_id is None else _worker_id(worker_id),
         lifeline=Lifeline(lifeline) if lifeline is not None else None,

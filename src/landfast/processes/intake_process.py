@@ -11,6 +11,7 @@ import uvloop
 
 from landfast.app import Inbox
 from landfast.processes import logs
+from landfast.processes.ending import exit_code
 from landfast.processes.lifeline import GRACE, Lifeline
 from landfast.web.http.server import HttpServer
 
@@ -21,13 +22,15 @@ YOUNG = 10_000
 """Objects made between two collections: a batch of new events holds some thousands, none of which is garbage yet."""
 
 
-def run(inbox: Inbox, *, listener: int, lifeline: Lifeline, tls: ssl.SSLContext | None = None) -> None:
+def run(inbox: Inbox, *, listener: int, lifeline: Lifeline, tls: ssl.SSLContext | None = None) -> int:
+    """Until SIGTERM; the exit code."""
     logs.to_stderr("intake")
     lifeline.hold()
     gc.freeze()  # modules, and the catalogue of providers, stay as long as this process
     gc.set_threshold(YOUNG)
-    uvloop.run(_take_in(inbox, listener, lifeline, tls))
+    code = exit_code(lambda: uvloop.run(_take_in(inbox, listener, lifeline, tls)))
     lifeline.let_go()
+    return code
 
 
 async def _take_in(inbox: Inbox, listener: int, lifeline: Lifeline, tls: ssl.SSLContext | None) -> None:

@@ -3,81 +3,65 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-from collections.abc import Callable
-from dataclasses import dataclass
+import socket
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from landfast import telemetry
 from landfast.app import Inbox
-from landfast.app.sources import check_handlers, check_secrets
-from landfast.domain.errors import ConfigError
+from landfast.app.sources import check_handlers, source_of
+from landfast.app.stores import open_inbox
+from landfast.domain.errors import ConfigError, StoreError
 from landfast.domain.ids import WorkerId
-from landfast.processes import reload, tls
-from landfast.processes.child import Child
-from landfast.processes.lifeline import GRACE, Lifeline
-from landfast.processes.supervisor import News, Role, Supervisor
+from landfast.processes import reload, signals, tls
+from landfast.processes.closing import refuse_new
+from landfast.processes.crew import Crew
+from landfast.processes.lifeline import Lifeline
+from landfast.processes.plan import Plan
+from landfast.processes.renewal import Renewal
+from landfast.processes.supervisor import News, Supervisor
+from landfast.processes.systemd import Notices
 from landfast.web.http.server import listen
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    app: str
-    host: str
-    port: int
-    intakes: int
-    workers: int
-    prints_to_stderr: bool = False
-    """Where handlers print: standard output, unless that is for JSON lines."""
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    reload_from: Path | None = None
-    """The folder whose changes restart the children, in development."""
-    grace: float = GRACE
 
 
 async def serve(
     inbox: Inbox,
     plan: Plan,
     *,
-    up: Callable[[int], None],
+    up: Callable[[int | None], None],
     tell: Callable[[News], None],
     lifeline: Lifeline | None = None,
 ) -> int:
-    """Run until a signal; the exit code. `up` is told the port when every process is ready."""
-    _check(inbox, plan)
-    with listen(plan.host, plan.port) as listener:
-        port: int = listener.getsockname()[1]
-        await inbox.migrate()
-
-        prints = ["--prints-to-stderr"] if plan.prints_to_stderr else []
-
-        async def start(role: Role, worker: WorkerId) -> Child:
-            if role == "worker":
-                return await Child.start(["work", plan.app, "--worker-id", worker.hex(), *prints])
-            return await Child.start(["_intake", plan.app, *_tls_options(plan), *prints], listener=listener)
-
-        async def abandon(worker: WorkerId) -> None:
-            async with inbox.stores() as stores:
-                events = await stores.inbox.abandon(worker=worker)
-                effects = await stores.ledger.abandon(worker=worker)
-            telemetry.info("gave back the claims of a dead worker", events=events, effects=effects)
-
+    """Run until a signal; the exit code. `up` is told the port, if there is one, when every process is ready."""
+    check(inbox, tls_cert=plan.tls_cert, tls_key=plan.tls_key)
+    _check_numbers(inbox, plan)
+    with _listening(plan) as listener:
+        crew, notices = Crew(plan, listener), Notices()
         supervisor = Supervisor(
-            intakes=plan.intakes,
-            workers=plan.workers,
-            start=start,
-            abandon=abandon,
+            intakes=plan.numbers["intake"],
+            workers=plan.numbers["worker"],
+            drainers=plan.numbers["drainer"],
+            start=crew.start,
+            abandon=partial(_abandon, inbox),
             clock=inbox.clock,
             chance=inbox.chance,
             tell=tell,
             grace=plan.grace,
             patient=plan.reload_from is not None,
         )
+        renewal = Renewal(supervisor, trial=crew.trial, notices=notices)
+        migrating = asyncio.ensure_future(_migrate(inbox, plan))
 
         def stop() -> None:
-            # Ours too: as long as one copy is open, new connections are queued that nobody will ever answer.
-            listener.close()
+            notices.stopping()
+            migrating.cancel()  # its transaction is rolled back, and the next start repeats it
+            if listener is not None:
+                refuse_new(listener)
+                # Ours too: as long as one copy is open, nobody who knocks is told that we are gone.
+                listener.close()
             supervisor.stop()
 
         def interrupted() -> None:
@@ -85,66 +69,82 @@ async def serve(
             telemetry.info(f"stopping: waiting for {what}; Ctrl-C again to kill")
             stop()
 
-        _obey_signals(stop, interrupted, supervisor.kill)
+        signals.obey(stop=stop, interrupted=interrupted, kill=supervisor.kill, renew=renewal.ask)
         if lifeline is not None:
             lifeline.hold()
-        return await _run(supervisor, plan, lambda: up(port), lifeline)
+        await asyncio.wait([migrating])
+        if not migrating.cancelled():
+            migrating.result()
+
+        async def announce() -> None:
+            await supervisor.is_up.wait()
+            up(listener.getsockname()[1] if listener is not None else None)
+            notices.ready()
+            if lifeline is not None:
+                lifeline.say_ready()
+
+        beside = [announce(), renewal.run()]
+        if plan.reload_from is not None:
+            beside.append(_follow(plan.reload_from, supervisor))
+        return await _run(supervisor, beside, lifeline)
 
 
-async def _run(supervisor: Supervisor, plan: Plan, up: Callable[[], None], lifeline: Lifeline | None) -> int:
-    async def announce() -> None:
-        await supervisor.is_up.wait()
-        up()
-        if lifeline is not None:
-            lifeline.say_ready()
+def check(inbox: Inbox, *, tls_cert: Path | None, tls_key: Path | None) -> None:
+    """Find here what would stop every child: one sentence now instead of a loop of restarts."""
+    check_handlers(inbox.registry, inbox.sources)
+    for source in inbox.sources.values():
+        source_of(source, inbox.settings)
+    tls.context(tls_cert, tls_key)
 
-    async def follow(folder: Path) -> None:
-        seen = reload.snapshot(folder)
-        while True:
-            seen = await reload.wait_for_change(folder, seen)
-            telemetry.info("reloading", folder=folder)
-            supervisor.reload()
 
-    beside = [asyncio.create_task(announce())]
-    if plan.reload_from is not None:
-        beside.append(asyncio.create_task(follow(plan.reload_from)))
+def _check_numbers(inbox: Inbox, plan: Plan) -> None:
+    workers = plan.numbers["worker"]
+    if workers > 1 and inbox.settings.ledger.is_sqlite:
+        raise ConfigError(f"workers is {workers}, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL")
+
+
+def _listening(plan: Plan) -> AbstractContextManager[socket.socket | None]:
+    return listen(plan.host, plan.port) if plan.numbers["intake"] else nullcontext()
+
+
+async def _migrate(inbox: Inbox, plan: Plan) -> None:
+    """Once, before several children want to at the same time."""
+    settings = inbox.settings
+    try:
+        if "worker" in plan.roles:
+            await inbox.migrate()
+        else:  # an intake or a drainer may have no way to the ledger
+            async with open_inbox(settings, inbox.clock, inbox.chance, migrate=True):
+                pass
+    except StoreError as error:
+        if "intake" not in plan.roles or not (settings.spool or settings.journal):
+            raise
+        # There is somewhere else to take webhooks into. Who needs the database migrates when it is back.
+        telemetry.warn("a database is away; starting without it", error=error)
+
+
+async def _abandon(inbox: Inbox, worker: WorkerId) -> None:
+    async with inbox.stores() as stores:
+        events = await stores.inbox.abandon(worker=worker)
+        effects = await stores.ledger.abandon(worker=worker)
+    telemetry.info("gave back the claims of a dead worker", events=events, effects=effects)
+
+
+async def _follow(folder: Path, supervisor: Supervisor) -> None:
+    seen = reload.snapshot(folder)
+    while True:
+        seen = await reload.wait_for_change(folder, seen)
+        telemetry.info("reloading", folder=folder)
+        supervisor.reload()
+
+
+async def _run(supervisor: Supervisor, beside: list[Coroutine[Any, Any, None]], lifeline: Lifeline | None) -> int:
+    tasks = [asyncio.create_task(each) for each in beside]
     try:
         return await supervisor.run()
     finally:
-        for task in beside:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         if lifeline is not None:
             lifeline.let_go()
-
-
-def _check(inbox: Inbox, plan: Plan) -> None:
-    """Find here what would stop every child: one sentence now instead of a loop of restarts."""
-    if plan.workers > 1 and inbox.settings.ledger.is_sqlite:
-        raise ConfigError(
-            f"workers is {plan.workers}, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL"
-        )
-    check_handlers(inbox.registry, inbox.sources)
-    check_secrets(inbox.sources.values(), inbox.settings.folder)
-    tls.context(plan.tls_cert, plan.tls_key)
-
-
-def _tls_options(plan: Plan) -> list[str]:
-    options = []
-    if plan.tls_cert is not None:
-        options += ["--tls-cert", str(plan.tls_cert)]
-    if plan.tls_key is not None:
-        options += ["--tls-key", str(plan.tls_key)]
-    return options
-
-
-def _obey_signals(stop: Callable[[], None], interrupted: Callable[[], None], kill: Callable[[], None]) -> None:
-    loop = asyncio.get_running_loop()
-
-    def first() -> None:
-        # The second Ctrl-C comes from somebody who does not want to wait.
-        loop.add_signal_handler(signal.SIGINT, kill)
-        interrupted()
-
-    loop.add_signal_handler(signal.SIGINT, first)
-    loop.add_signal_handler(signal.SIGTERM, stop)

@@ -12,6 +12,7 @@ import uvloop
 from landfast.app import Inbox
 from landfast.domain.ids import WorkerId
 from landfast.processes import logs
+from landfast.processes.ending import exit_code
 from landfast.processes.lifeline import Lifeline
 from landfast.processes.watchdog import MARGIN, Watchdog
 
@@ -26,16 +27,19 @@ def run(
     worker_id: WorkerId | None = None,
     lifeline: Lifeline | None = None,
     up: Callable[[], None] = lambda: None,
-) -> None:
-    """Until SIGTERM or Ctrl-C; what is in hand then is finished. `up` is called when it is ready."""
+) -> int:
+    """Until SIGTERM or Ctrl-C; what is in hand then is finished. The exit code. `up` is called when it is ready."""
     logs.to_stderr("worker")
     if lifeline is not None:
         lifeline.hold()
     gc.freeze()  # the user's modules and ours stay as long as this process
     gc.set_threshold(YOUNG)
-    uvloop.run(_work(inbox, worker_id, lifeline, up))
-    if lifeline is not None:
-        lifeline.let_go()
+    if lifeline is None:
+        uvloop.run(_work(inbox, worker_id, lifeline, up))
+        return 0
+    code = exit_code(lambda: uvloop.run(_work(inbox, worker_id, lifeline, up)))
+    lifeline.let_go()
+    return code
 
 
 async def _work(inbox: Inbox, worker_id: WorkerId | None, lifeline: Lifeline | None, up: Callable[[], None]) -> None:

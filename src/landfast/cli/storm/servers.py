@@ -26,7 +26,9 @@ class Serve:
         self._log = log
         self._news = asyncio.Event()
         self._listening = asyncio.create_task(self._listen())
+        self.is_up = False
         self.port = 0
+        """Where it listens; 0 where it has no intake."""
         self.processes: dict[int, str] = {}
         """The role of each that is ready, by pid."""
 
@@ -41,7 +43,7 @@ class Serve:
             child = await Child.start(command, cwd=folder, env=env, stdout=PIPE, stderr=stderr)
         serve = cls(child, log)
         try:
-            await serve.until(lambda: serve.port != 0)
+            await serve.until(lambda: serve.is_up)
         except BaseException:
             await serve.kill()
             raise
@@ -91,8 +93,8 @@ class Serve:
         assert self._child.stdout is not None  # noqa: S101 - asked for in `start`
         async for line in self._child.stdout:
             news = json.loads(line)
-            if "port" in news:
-                self.port = news["port"]
+            if "ready" in news:
+                self.is_up, self.port = True, news.get("port", 0)
             elif news["state"] == "ready":
                 self.processes[news["pid"]] = news["process"]
             elif news["state"] == "ended":

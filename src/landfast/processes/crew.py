@@ -1,0 +1,39 @@
+"""How each process of a plan is started."""
+
+from __future__ import annotations
+
+import socket
+from asyncio.subprocess import DEVNULL, PIPE
+from dataclasses import dataclass
+from typing import assert_never
+
+from landfast.domain.ids import WorkerId
+from landfast.processes.child import Child
+from landfast.processes.plan import Plan
+from landfast.processes.supervisor import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    plan: Plan
+    listener: socket.socket | None
+    """What the intakes share."""
+
+    async def start(self, role: Role, worker: WorkerId) -> Child:
+        app, prints = self.plan.app, ["--prints-to-stderr"] if self.plan.prints_to_stderr else []
+        match role:
+            case "intake":
+                return await Child.start(["_intake", app, *self._tls(), *prints], listener=self.listener)
+            case "worker":
+                return await Child.start(["work", app, "--worker-id", worker.hex(), *prints])
+            case "drainer":
+                return await Child.start(["drain", app, *prints])
+        assert_never(role)
+
+    async def trial(self) -> Child:
+        """A process that loads the application, and is ready if the others could be. It prints into the void."""
+        return await Child.start(["_try", self.plan.app, *self._tls()], stdout=DEVNULL, stderr=PIPE)
+
+    def _tls(self) -> list[str]:
+        given = (("--tls-cert", self.plan.tls_cert), ("--tls-key", self.plan.tls_key))
+        return [word for option, path in given if path is not None for word in (option, str(path))]

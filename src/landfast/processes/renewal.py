@@ -1,0 +1,64 @@
+"""SIGHUP: sources and secrets are read anew, tried before anybody relies on them, and taken over process by process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from landfast import telemetry
+from landfast.processes.child import Child
+from landfast.processes.supervisor import READY_WITHIN, Supervisor
+from landfast.processes.systemd import Notices
+
+
+class Renewal:
+    def __init__(self, supervisor: Supervisor, *, trial: Callable[[], Awaitable[Child]], notices: Notices) -> None:
+        """`trial` starts a process that loads the application and looks for what would stop the others; it says that
+        it is ready when it found nothing."""
+        self._supervisor = supervisor
+        self._trial = trial
+        self._notices = notices
+        self._asked = asyncio.Event()
+
+    def ask(self) -> None:
+        """Once more, if one is under way: what it read may have changed since."""
+        self._asked.set()
+
+    async def run(self) -> None:
+        await self._supervisor.is_up.wait()
+        while True:
+            await self._asked.wait()
+            self._asked.clear()
+            self._notices.reloading()
+            await self._renew()
+            self._notices.ready()
+
+    async def _renew(self) -> None:
+        try:
+            wrong = await self._try_out()
+        except OSError as error:
+            wrong = f"cannot start a process to try it with ({error.strerror})"
+        if wrong:
+            telemetry.error(f"not reloaded, everything goes on as before: {wrong}")
+            return
+        telemetry.info("reloading: one process after the other")
+        if await self._supervisor.replace():
+            telemetry.info("reloaded")
+        else:
+            telemetry.error("reloading was broken off: a new process did not get ready; the others go on as before")
+
+    async def _try_out(self) -> str:
+        """What is wrong with the application as it is now; nothing, if nothing is."""
+        child = await self._trial()
+        said = asyncio.create_task(child.last_words())  # read from the start, or a full pipe would hold it up
+        try:
+            async with asyncio.timeout(READY_WITHIN):
+                if await child.wait_ready():
+                    return ""
+                return (await said).removeprefix("landfast: ") or "loading the application failed without a word"
+        except TimeoutError:
+            return f"loading the application took more than {READY_WITHIN:g} s"
+        finally:
+            child.kill()
+            await child.wait()
+            await said
