@@ -37,7 +37,7 @@ chaos: $(VENV)/dev  ## crash after crash, at every step of both halves, for CHAO
 	@$(BIN)/python -m tests.crash --seconds $(or $(CHAOS_SECONDS),600)
 
 soak: $(VENV)/dev  ## a thousand random lives of an inbox against a model, and the models at greater depth
-	@LANDFAST_EXAMPLES=1000 $(BIN)/python -m pytest -n auto tests/properties && $(BIN)/python -m models --deep
+	@LANDFAST_EXAMPLES=1000 $(BIN)/python -m pytest -n auto tests/properties && $(BIN)/python -m models --deep && $(BIN)/python -m simulations.regions --deep
 
 mutants: $(VENV)/dev  ## deliberate faults, and the tests that notice each
 	@$(BIN)/python -m tests.mutants

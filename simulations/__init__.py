@@ -1,0 +1,1 @@
+"""What this machine cannot show: several regions, simulated, and rates beyond it, computed from what was measured."""
