@@ -13,11 +13,11 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import goals, load, machine, report
-from bench.rows import Row, acks, claim, latency, processing, verification, void_on_a_busy_machine
+from bench.rows import Row, acks, claim, crowd, latency, layers, processing, verification, void_on_a_busy_machine
 from bench.stage import QUICK, ROOT, Sizes, Stage
 from bench.stores import DiskPostgres
 
-PARTS = ("verification", "acks", "latency", "processing", "claim")
+PARTS = ("verification", "acks", "latency", "crowd", "layers", "processing", "claim")
 
 
 def main() -> None:
@@ -43,6 +43,10 @@ async def _rows(stage: Stage, parts: list[str] | tuple[str, ...]) -> list[Row]:
         made += await acks.rows(stage)
     if "latency" in parts:
         made += await latency.rows(stage, _maxima(made))
+    if "crowd" in parts:
+        made += await crowd.rows(stage)
+    if "layers" in parts:
+        made += await layers.rows(stage, _maxima(made)["PostgreSQL"])
     if "processing" in parts:
         made += await processing.rows(stage)
     if "claim" in parts:

@@ -83,7 +83,7 @@ def _template() -> bytes:
         "id": "evt_EVENT",
         "object": "event",
         "api_version": "2025-09-30.clover",
-        "created": 1767225600,
+        "created": int(time.time()),
         "data": {"object": payment},
         "livemode": True,
         "pending_webhooks": 1,

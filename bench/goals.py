@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from bench.rows import Row, acks, claim, latency, processing, verification
+from bench.rows import Row, acks, claim, crowd, latency, layers, processing, verification
 
 
 class Goal(NamedTuple):
@@ -41,6 +41,9 @@ def all_goals(finished: int) -> Sequence[Goal]:
         Goal(processing.SUSTAINED.format("PostgreSQL"), processing.SEEDS, 3),
         Goal(latency.HALF.format("p99", "PostgreSQL"), None, 10, "at most"),
         Goal(latency.HALF.format("p99", "SQLite"), None, 10, "at most"),
+        Goal(crowd.AMONG, crowd.ALONE, 2, "at most"),
+        Goal(layers.CACHE_DEAD, None, 10, "at most"),
+        Goal(layers.STORE_DOWN, None, 10, "at most"),
         Goal(latency.IDLE.format("PostgreSQL"), None, 5, "at most"),
         Goal(latency.IDLE.format("SQLite"), None, 5, "at most"),
         Goal(claim.FINISHED.format(finished), claim.EMPTY, 1.10, "at most"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from bench import deliveries, load, machine
 from bench.deliveries import SECRET, Requests
@@ -105,16 +106,21 @@ class Stage:
         return await self.measure(load.load(requests, port, self.sizes.seconds, skip=warm), server, store)
 
     @asynccontextmanager
-    async def serving(self, store: Store, *, workers: int) -> AsyncIterator[Serve]:
+    async def serving(
+        self, store: Store, *, workers: int, intakes: int = 1, settings: Mapping[str, str] = MappingProxyType({})
+    ) -> AsyncIterator[Serve]:
         """The real command, with its log in a file."""
         env = os.environ | {
             "LANDFAST_STORE": store.inbox,
             "LANDFAST_LEDGER": store.ledger,
             "BENCH_SECRET": SECRET,
             "PYTHONPATH": str(ROOT),
+            **settings,
         }
         app = str(ROOT / "bench" / "shop.py")
-        serve = await Serve.start(app, self.folder, env=env, options=["--workers", str(workers)])
+        serve = await Serve.start(
+            app, self.folder, env=env, options=["--workers", str(workers), "--intakes", str(intakes)]
+        )
         try:
             yield serve
             await serve.stop()

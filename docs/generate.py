@@ -35,6 +35,7 @@ def lifecycle() -> str:
         "```mermaid",
         "stateDiagram-v2",
         "    [*] --> ready: record",
+        "    [*] --> held: record, where a rule says so",
         *(f"    {begin} --> {end}: {', '.join(signals)}" for (begin, end), signals in arrows.items()),
         "```",
         "",
@@ -70,9 +71,13 @@ def _who(signal: Signal) -> str:
         return "the holder of the token"
     if signal in RECEIPT_SIGNALS:
         return "whoever knows of the receipts"
-    return {Signal.CLAIM: "a worker", Signal.WAKE: "time", Signal.REQUEUE: "a worker that brings a handler"}.get(
-        signal, "an operator"
-    )
+    others = {
+        Signal.CLAIM: "a worker",
+        Signal.WAKE: "time",
+        Signal.REQUEUE: "a worker that brings a handler",
+        Signal.RESUME: "a worker, once the switch is in force no longer",
+    }
+    return others.get(signal, "an operator")
 
 
 if __name__ == "__main__":

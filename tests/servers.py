@@ -90,6 +90,15 @@ class Postgres:
             self._guard.communicate(b"stopped\n", timeout=STARTS_WITHIN)
             self._guard = None
 
+    def demote(self) -> None:
+        """From now on it is a standby of a primary that is somewhere else, and takes no writes."""
+        self.stop(immediate=False)
+        (self._data / "standby.signal").touch()
+        self.start()
+
+    def promote(self) -> None:
+        self.execute("SELECT pg_promote()")
+
     def restart(self, *, immediate: bool = True) -> None:
         self.stop(immediate=immediate)
         self.start()
@@ -123,7 +132,7 @@ class Postgres:
             status = (self._data / "postmaster.pid").read_text().splitlines()[7:8]
         except OSError:
             return False
-        return [line.strip() for line in status] == ["ready"]
+        return [line.strip() for line in status] in (["ready"], ["standby"])
 
     def _run(self, program: str, *arguments: str | Path) -> str:
         command = [str(self._bin / program), *map(str, arguments)]

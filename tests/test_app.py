@@ -377,7 +377,7 @@ async def test_while_the_store_is_away_a_mounted_inbox_answers_503_and_then_open
     monkeypatch.setattr(stores, "make_inbox", away_at_first)
     app = inbox.asgi(workers="apart")
     answer = await _post(app)
-    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert answer.status_code == 503 and int(answer.headers["retry-after"]) in range(1, 31)
     assert (await _post(app)).status_code == 200
     await app.aclose()
 
@@ -404,8 +404,9 @@ async def test_when_the_inline_worker_fails_the_next_request_opens_everything_an
 
 
 async def _post(app: Any, path: str = "/in/stripe") -> httpx.Response:
-    body = sample("stripe", PAID, id="evt_1")
-    headers = sign("stripe", body, SECRET, now=Inbox().clock.now().timestamp())
+    now = Inbox().clock.now().timestamp()
+    body = sample("stripe", PAID, id="evt_1", day=now)
+    headers = sign("stripe", body, SECRET, now=now)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://inbox") as client:
         return await client.post(path, content=body, headers=headers)
 

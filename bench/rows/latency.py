@@ -31,7 +31,7 @@ async def rows(stage: Stage, maxima: dict[str, float]) -> list[Row]:
         for number in range(stage.sizes.rounds):
             stage.say(f"round {number + 1} of {stage.sizes.rounds}: acks at {rate:,.0f}/s, {kind}")
             async with opened() as store, stage.serving(store, workers=0) as serve:
-                answered = await _paced(stage, serve.port, rate)
+                answered = await paced(stage, serve.port, rate)
             p50.values.append(answered.p50)
             p99.values.append(answered.p99)
             p99.detail = {"rate": round(rate), "answered": round(answered.per_second), "failed": answered.failed}
@@ -47,7 +47,7 @@ async def rows(stage: Stage, maxima: dict[str, float]) -> list[Row]:
     return made
 
 
-async def _paced(stage: Stage, port: int, rate: float) -> load.Answered:
+async def paced(stage: Stage, port: int, rate: float) -> load.Answered:
     count = int(rate * stage.sizes.paced_seconds) + 1
     requests = stage.requests(count + stage.sizes.warm, "paced")
     await load.apply(load.load(replace(requests, count=stage.sizes.warm), port, 2.0), "own")

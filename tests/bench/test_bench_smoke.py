@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from bench import deliveries, goals
-from bench.rows import acks, claim, latency, processing, verification
+from bench.rows import acks, claim, crowd, latency, processing, verification
 from bench.stage import QUICK, ROOT
 from landfast.app.sources import profile_of
 from landfast.config import SourceSettings
@@ -30,6 +30,8 @@ ROWS = {
     *(latency.IDLE.format(store) for store in STORES),
     *(row.format(store) for row in (processing.BACKLOG, processing.SUSTAINED) for store in STORES),
     processing.SEEDS,
+    crowd.ALONE,
+    crowd.AMONG,
     claim.EMPTY,
     claim.FINISHED.format(QUICK.finished),
     claim.OPEN,

@@ -25,6 +25,8 @@ class Stored:
     """Those that match it."""
     history: tuple[tuple[Signal, State, int], ...] = ()
     reason: str = ""
+    begins: State = State.READY
+    """Held, where a rule says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def _once(_lines: Sequence[Line], books: Books) -> Iterator[str]:
 
 def _ended(_lines: Sequence[Line], books: Books) -> Iterator[str]:
     for key, event in books.events.items():
-        if event.state not in (State.DONE, State.DEAD):
+        if event.state not in (State.DONE, State.DEAD) and (event.state, event.begins) != (State.HELD, State.HELD):
             yield f"I3: {key} is {event.state} for ever"
 
 
@@ -96,7 +98,7 @@ def _receipts(_lines: Sequence[Line], books: Books) -> Iterator[str]:
         without = [handler for handler in event.handlers if not _is_done(books, key, handler, event)]
         if event.state is State.DONE and without:
             yield f"I4: {key} is done, but {', '.join(without)} has no done receipt"
-        if event.state is State.DEAD and event.reason != "malformed_body":
+        if event.state is State.DEAD and event.reason not in ("malformed_body", "discarded"):
             now = [books.receipts.get((key, handler, event.run)) for handler in event.handlers]
             if Outcome.DEAD not in now:
                 yield f"I4: {key} is dead in run {event.run}, and no tombstone says so"
@@ -151,7 +153,7 @@ def _effects(lines: Sequence[Line], books: Books) -> Iterator[str]:
 
 def _transitions(_lines: Sequence[Line], books: Books) -> Iterator[str]:
     for key, event in books.events.items():
-        state, run = State.READY, 1
+        state, run = event.begins, 1
         for signal, became, in_run in event.history:
             run += signal is Signal.REPLAY
             if became not in _reachable(state, signal):

@@ -48,6 +48,8 @@ from tests.crash.plans import Plan, Word
 
 SECRET = "whsec_crash"
 LEASE = 30.0
+MEMORY = 35 * 86_400.0
+"""Seconds: an event that happened longer ago is held."""
 ROUNDS = 12
 """Rounds of draining, with a minute between: three crashes, their retries, and the tombstone."""
 
@@ -144,12 +146,14 @@ class Life:
         await self.ledger.abandon(worker=ghost)
 
     async def replay(self) -> None:
-        """As an operator does: the first by force, the last, and what is dead."""
+        """As an operator does: the first by force, the last, and what is dead; and what is held is admitted."""
         archive = self.crash.watch(self.inbox, Archive)
         last = len(self.plan.kinds) - 1
         for number, kind in enumerate(self.plan.kinds):
             if number in (0, last) or kind == "doomed":
                 await self._replay(archive, number, forced=number == 0)
+            if kind == "late":
+                await archive.admit([event_id("stripe", self._key(number))], who="operator")
 
     async def take_over(self) -> None:
         """What a second worker does when a lease has run out, while the first is not dead."""
@@ -182,7 +186,7 @@ class Life:
     def _intake(self) -> tuple[Intake, Tally]:
         profile = provider("stripe")
         watched = self.crash.watch(profile, Provider)
-        source = Source("stripe", watched, (Secret("first", profile.decode_secret(SECRET)),))
+        source = Source("stripe", watched, (Secret("first", profile.decode_secret(SECRET)),), memory=MEMORY)
         seen = self.crash.watch(self.seen, Seen)
         recorder = self.crash.watch(self.inbox, Recorder)
         boot = BootId(b"%08d" % (self.plan.worker % 10**8))
@@ -230,7 +234,8 @@ class Life:
     def _body(self, number: int) -> bytes:
         data = {"object": {"id": f"order-{number:02}"}}
         kind = self.plan.kinds[number]
-        return msgspec.json.encode({"id": self._key(number), "type": f"order.{kind}", "data": data})
+        happened = {"created": int(DAWN.timestamp() - MEMORY - 1)} if kind == "late" else {}
+        return msgspec.json.encode({"id": self._key(number), "type": f"order.{kind}", "data": data} | happened)
 
     def _report(self, step: str, when: str, nth: int) -> None:
         place = f"{when} {step} {nth}"

@@ -24,9 +24,10 @@ Act = Literal[
     "check",
 ]
 
-KINDS = ("plain", "plain", "plain", "slow", "paired", "shaky", "doomed")
+KINDS = ("plain", "plain", "plain", "slow", "paired", "shaky", "late", "doomed")
 """One event each: three that can share a transaction, one that takes so long that its group is cut short, one for two
-handlers, one whose first attempt fails after it wrote, and one that is given up after it wrote."""
+handlers, one whose first attempt fails after it wrote, one that is held until an operator admits it, and one that is
+given up after it wrote."""
 
 LIFE: tuple[Act, ...] = ("deliver", "ghost", "drain", "replay", "stage", "ghost_effect", "drain")
 """Everything that can happen to an event: delivered, again, claimed by one that dies, processed, replayed, processed,

@@ -13,6 +13,7 @@ import asyncpg
 import msgspec
 
 from landfast.domain.ids import InboxId, event_id, receipt_digest
+from landfast.domain.lifecycle import State
 from landfast.testing.factory import DAWN
 from tests.crash.checker import Books, Staged, Stored
 from tests.crash.handlers import handlers_of
@@ -88,6 +89,7 @@ def _stored(record: Any) -> Stored:
         handlers=handlers_of(summary.type),
         history=tuple((line.signal, line.state, line.run) for line in record.history),
         reason=summary.reason,
+        begins=State.HELD if summary.type == "order.late" else State.READY,
     )
 
 

@@ -116,6 +116,7 @@ WRONG: dict[str, tuple[str, Change]] = {
     "written twice": ("I2", write_twice),
     "claimed for ever": ("I3", event(state=State.CLAIMED)),
     "delayed for ever": ("I3", event(state=State.DELAYED)),
+    "held without a rule": ("I3", event(state=State.HELD)),
     "a receipt without its writes": ("I4", lose_the_writes),
     "writes without a receipt": ("I4", lose_the_receipt),
     "a tombstone with writes": ("I4", bury_what_wrote),
@@ -133,6 +134,8 @@ WRONG: dict[str, tuple[str, Change]] = {
     "done from done": ("I11", event(history=(FINISHED, FINISHED))),
     "retried when it was done": ("I11", event(history=(FINISHED, (Signal.RETRY, State.DELAYED, 1)))),
     "a stale settle of an older run": ("I11", event(history=(FINISHED, REPLAYED, (Signal.FINISH, State.DONE, 1)))),
+    "processed while it was held": ("I11", event(begins=State.HELD)),
+    "admitted without being held": ("I11", event(history=((Signal.ADMIT, State.READY, 1), FINISHED))),
     "a state that its history does not lead to": ("I11", event(history=(FINISHED, REPLAYED), state=State.DEAD)),
 }
 
@@ -148,6 +151,15 @@ def test_the_checker_names(name: str) -> None:
     change(lines, books)
     found = check(lines, books)
     assert any(problem.startswith(f"{invariant}: ") for problem in found), found
+
+
+def test_what_a_rule_holds_may_stay_held_or_be_admitted() -> None:
+    held = Stored("abc", State.HELD, 1, ("create_order",), begins=State.HELD)
+    assert check([], Books(events={"evt": held})) == []
+    lines, books = good()
+    admitted = (Signal.ADMIT, State.READY, 1)
+    event(begins=State.HELD, history=(admitted, *books.events["evt"].history))(lines, books)
+    assert check(lines, books) == []
 
 
 def test_what_began_and_did_not_end_is_unknown_and_proves_nothing() -> None:

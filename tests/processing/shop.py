@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import asyncpg
 import msgspec
@@ -118,6 +118,10 @@ class Shop:
             **(given | options),
         )
 
+    def twin(self) -> Self:
+        """Another process on another machine, with the same code and the same databases; not opened yet."""
+        return replace(self, workers=self.workers + 100)
+
     async def drain(self) -> None:
         await self.worker().drain()
 
@@ -167,6 +171,15 @@ class Shop:
     async def states(self) -> dict[State, int]:
         census = await self.inbox.census()
         return {state: count for state, count in census.states.items() if count}
+
+    async def orders_are(self, keys: Sequence[str]) -> bool:
+        return await self.orders() == sorted(keys)
+
+    async def is_done(self, count: int) -> bool:
+        return await self.states() == {State.DONE: count}
+
+    async def state_is(self, key: str, state: State) -> bool:
+        return await self.state(key) is state
 
     async def dead(self) -> Sequence[Any]:
         found: Sequence[Any] = await self.inbox.find(Filter(state=State.DEAD), limit=1000)

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from landfast.domain.backoff import Backoff
+from landfast.domain.breaker import Breaker
 from landfast.domain.errors import ConfigError
 from landfast.domain.ids import HandlerName
-from landfast.processing.breaker import Breaker
 from landfast.processing.budget import RetryBudget
 from landfast.processing.gate import Gate
 from landfast.processing.pace import GROUP_AT_MOST, Pace

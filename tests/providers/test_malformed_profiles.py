@@ -62,6 +62,8 @@ WRONG_PROFILE: dict[str, tuple[Any, str]] = {
     "methods": (["post"], "methods: ['post'] are no methods of HTTP; write methods = ['POST']"),
     "redelivery": ("daily", "redelivery must be a table, not 'daily'"),
     "fetch_back": ("no", "fetch_back must be true or false, not 'no'"),
+    "time_of_object": ("no", "time_of_object must be true or false, not 'no'"),
+    "body_varies": (1, "body_varies must be true or false, not 1"),
     "setup": (1, "setup must be text, not 1"),
     "traps": ("one", "traps must be a list of sentences, not 'one'"),
     "hmac_key": (1, "hmac_key must be text, not 1"),

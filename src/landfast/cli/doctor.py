@@ -8,7 +8,9 @@ from dataclasses import asdict
 import click
 
 from landfast.app import Inbox
+from landfast.app.cache_checkup import examine_cache
 from landfast.app.checkup import examine_sources
+from landfast.app.journaling import examine_spool
 from landfast.app.sources import check_handlers
 from landfast.cli import NEGATIVE
 from landfast.cli.options import app_option, find_inbox, json_option, run, without_app
@@ -50,8 +52,8 @@ def _examine(app: str | None) -> Sequence[Check]:
         return [failed("configuration", ConfigError(f"{error}{without_app(app)}"))]
     known = f"store {inbox.settings.store}, ledger {inbox.settings.ledger}"
     sources = examine_sources(inbox.sources.values(), inbox.settings, now=inbox.clock.now().timestamp())
-    checks = [Check("configuration", Level.OK, known), *sources]
-    for name, examine in (("inbox", _inbox), ("ledger", _ledger)):
+    checks = [Check("configuration", Level.OK, known), *sources, *examine_spool(inbox.settings)]
+    for name, examine in (("inbox", _inbox), ("ledger", _ledger), ("journal", _journal), ("seen cache", _cache)):
         checks += run(_attempted(name, examine, inbox))
     # Of two that are not well, nothing else can be said.
     return [*checks, *run(_attempted("binding", _binding, inbox))] if is_well(checks) else checks
@@ -74,6 +76,18 @@ async def _inbox(inbox: Inbox) -> Sequence[Check]:
 async def _ledger(inbox: Inbox) -> Sequence[Check]:
     async with inbox.ledger() as ledger:
         return await examine_ledger(ledger)
+
+
+async def _journal(inbox: Inbox) -> Sequence[Check]:
+    if inbox.settings.journal is None:
+        return []
+    from landfast.app.broker import examine_journal  # late: the broker's library takes its time
+
+    return await examine_journal(inbox.settings)
+
+
+async def _cache(inbox: Inbox) -> Sequence[Check]:
+    return await examine_cache(inbox.settings.redis)
 
 
 async def _binding(inbox: Inbox) -> Sequence[Check]:

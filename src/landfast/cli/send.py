@@ -79,7 +79,7 @@ def send(
         at, public = inbox.clock.now().timestamp(), settings.public_url or target
         return signed_request(profile, body, key, now=at, id=event, type=event_type, url=public)
 
-    plain = sample(profile, event_type, id=event, now=now)
+    plain = sample(profile, event_type, id=event, now=now, day=now)
     _check_expressible(profile, _tried(profile, signed, plain), event, event_type)
     body = _changed(plain, changes)
     answers = [_post(target, signed(body)) for _ in range(times)]

@@ -19,12 +19,16 @@ from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import Ledger
 from landfast.processing.budget import RetryBudget
 from landfast.processing.judge import Judgement, Ruling, judge
-from landfast.processing.work import Buried, Deferred, Done, Failed, Result, Spent, Work
+from landfast.processing.work import Buried, Deferred, Done, Failed, Paused, Result, Spent, Work
 
 TRACE_AT_MOST = 16_000
 """Characters of a stack trace that are kept: the innermost frames of any reasonable one."""
 
 MESSAGE_AT_MOST = 2_000
+
+LOOKS_AGAIN = 60.0
+"""Seconds until an event is looked at of which one handler is switched off and another has to be tried again: neither
+waits for the other longer than this."""
 
 
 @dataclass(slots=True)
@@ -58,6 +62,8 @@ class Docket:
     """To be committed as tombstones."""
     tombs: list[tuple[str, Tomb]] = field(default_factory=list)
     """Committed tombstones, with their handlers."""
+    pauses: list[Tomb] = field(default_factory=list)
+    """Handlers that are switched off, each with its switch."""
     delays: list[float] = field(default_factory=list)
     counted: bool = False
     """At least one of the delays follows a counted attempt."""
@@ -95,6 +101,8 @@ class Conclusion:
                 case Deferred():
                     docket.delays.append(result.after)
                     docket.why = docket.why or Tomb(result.why, message=result.message[:MESSAGE_AT_MOST])
+                case Paused():
+                    docket.pauses.append(Tomb(result.reason, message=result.message[:MESSAGE_AT_MOST]))
                 case Failed():
                     self._judge(docket, work, result)
                 case _:
@@ -162,7 +170,8 @@ class Conclusion:
         digests = {
             docket.digest: docket
             for docket in dockets
-            if docket.digest is not None and docket.claim.tries and not docket.delays and not docket.tombs
+            if docket.digest is not None and docket.claim.tries
+            if not (docket.delays or docket.pauses or docket.tombs)
         }
         if not digests:
             return
@@ -185,6 +194,10 @@ def _settlement(docket: Docket) -> Settlement:
         signal, who, tomb = Signal.RETRY if docket.counted else Signal.POSTPONE, "", docket.why
         if docket.why is not None and docket.why.reason == "stopping" and not docket.counted:
             signal = Signal.RELEASE
+        if docket.pauses:
+            docket.delays.append(LOOKS_AGAIN)
+    elif docket.pauses:
+        signal, who, tomb = Signal.PAUSE, "", docket.pauses[0]
     elif docket.tombs:
         signal, (who, tomb) = Signal.BURY, docket.tombs[0]
     else:

@@ -17,10 +17,11 @@ from landfast.domain.outcome import Claim, ReceiptKey, Settlement, Tries
 from landfast.ports.clock import Clock
 from landfast.processing.conclude import Conclusion
 from landfast.processing.group import Grouping
-from landfast.processing.outages import Outages
+from landfast.processing.outages import Outages, Turn
 from landfast.processing.pace import Pace
 from landfast.processing.registry import Handler, Registry
-from landfast.processing.work import Deferred, Done, Failed, Result, Spent, Work
+from landfast.processing.switches import Pauses
+from landfast.processing.work import Deferred, Done, Failed, Paused, Result, Spent, Work
 
 CRASHES_AT_MOST = 3
 """Crashes while running alone before an event is a dead letter: one may be bad luck, a second too, not a third."""
@@ -51,6 +52,7 @@ class Execution:
     outages: Outages
     conclusion: Conclusion
     clock: Clock
+    pauses: Pauses = field(default_factory=Pauses)
 
     async def execute(self, claims: Sequence[Claim], pace: Pace) -> list[Settlement]:
         """Prepare every event, run what has to run, and say what each comes to."""
@@ -62,6 +64,8 @@ class Execution:
         return [plan.settlement for plan in plans if plan.settlement is not None] + concluded
 
     def _prepare(self, claim: Claim) -> Plan:
+        if switch := self.pauses.sources.get(claim.source):
+            return Plan(claim, settlement=_signal(claim, Signal.PAUSE, reason=switch.reason, message=switch.why))
         handlers = self.registry.handlers_for(claim.source, claim.type)
         if claim.crashes >= CRASHES_AT_MOST and handlers:
             # Before decoding: the bytes themselves may be what kills us.
@@ -78,7 +82,9 @@ class Execution:
             tries = claim.tries.get(handler.name, Tries())
             event = _event(claim, data=data, headers=headers, attempt=tries.count + 1)
             work = Work(claim, event, handler, self._receipt(claim, handler.name))
-            if wait := self._wait(tries, others=len(handlers) - 1):
+            if switch := self.pauses.handlers.get(handler.name):
+                plan.results[work] = Paused(switch.reason, switch.why)
+            elif wait := self._wait(tries, others=len(handlers) - 1):
                 plan.results[work] = Deferred("not_due", wait)
             else:
                 plan.works.append(work)
@@ -114,12 +120,23 @@ class Execution:
                 owner[work].results[work] = result
 
     async def _run_handler(self, works: Sequence[Work], pace: Pace) -> dict[Work, Result]:
-        handler = works[0].handler
-        if refusal := self.outages.refusal(handler.name):
-            return dict.fromkeys(works, refusal)
-        results = await self.grouping.run(handler, works, pace)
-        self.outages.learn(handler.name, results.values())
+        handler, results = works[0].handler, dict[Work, Result]()
+        while works:
+            match self.outages.turn_of(handler.name):
+                case Turn.ALL:
+                    return results | await self.grouping.run(handler, works, pace)
+                case Turn.ONE:
+                    results |= await self._probe(handler, works[:1], pace)
+                    works = works[1:]
+                case Paused() as refusal:
+                    return results | dict.fromkeys(works, refusal)
         return results
+
+    async def _probe(self, handler: Handler, works: Sequence[Work], pace: Pace) -> dict[Work, Result]:
+        try:
+            return await self.grouping.run(handler, works, pace)
+        finally:
+            self.outages.end_probe(handler.name)
 
 
 def _event(claim: Claim, *, data: object, headers: Mapping[str, str], attempt: int) -> Event:

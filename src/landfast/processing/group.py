@@ -19,6 +19,7 @@ from landfast.domain.errors import (
 from landfast.domain.fault import Fault
 from landfast.domain.outcome import ReceiptKey
 from landfast.ports.ledger import Ledger
+from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
 from landfast.processing.registry import Handler
 from landfast.processing.transact import StumbledError, Transactor
@@ -53,13 +54,15 @@ class Grouping:
     transactor: Transactor
     ledger: Ledger
     is_stopping: Callable[[], bool]
+    outages: Outages
     excuses: Excuses = field(default_factory=Excuses)
 
     async def run(self, handler: Handler, works: Sequence[Work], pace: Pace) -> dict[Work, Result]:
         """What came of each event, every one of them."""
         results: dict[Work, Result] = {}
         waiting = deque([sorted(works, key=lambda work: work.order)])
-        conflicts, halted = 0, None
+        conflicts = 0
+        halted: Result | None = None
         while waiting:
             batch = waiting.popleft()
             if halted is None and self.is_stopping():
@@ -72,9 +75,10 @@ class Grouping:
                 waiting.appendleft(rest)
             settled, again, conflicted = await self._attempt(handler, group, pace, conflicts)
             conflicts = conflicts + 1 if conflicted else 0
-            results |= settled
+            results |= self.outages.learn(handler.name, settled)
             waiting.extendleft(reversed(again))
-            halted = next((halt for halt in map(_halt, settled.values()) if halt), halted)
+            # The rest could only fail the same way, and each failure would count as an attempt.
+            halted = next(filter(_is_outage, settled.values()), None) or self.outages.refusal(handler.name)
         return results
 
     async def _attempt(
@@ -155,10 +159,5 @@ def _cut(batch: list[Work], handler: Handler, pace: Pace) -> tuple[list[Work], l
     return batch[:size], batch[size:]
 
 
-def _halt(result: Result) -> Deferred | None:
-    """What the rest of the batch comes to without being tried, because it could only fail the same way."""
-    if isinstance(result, Deferred) and result.why == "infrastructure":
-        return result
-    if isinstance(result, Failed) and result.fault is Fault.SCHEMA:
-        return Deferred("breaker", 1.0, str(result.error))
-    return None
+def _is_outage(result: Result) -> bool:
+    return isinstance(result, Deferred) and result.why == "infrastructure"

@@ -17,6 +17,16 @@ from landfast.domain.verdict import GiveUp, RetryLater
 
 TRANSIENT_HTTP = frozenset({408, 409, 423, 425, 429})
 
+AWAY_HTTP = frozenset({408, 429})
+"""Together with 5xx: the answers of a service that cannot serve anybody now. 409, 423 and 425 are about one request."""
+
+AWAY = frozenset(
+    {"ConnectionError", "TimeoutError", "DeadlineError", "gaierror"}  # Python's own, requests', ours
+    | {"TransportError", "Timeout", "ClientConnectionError"}  # httpx's, requests', aiohttp's
+)
+"""Classes, by name, that say of themselves or of their heirs: there was no answer. By name, because the clients are the
+user's dependencies, not ours."""
+
 
 class Ruling(Enum):
     RETRY = auto()
@@ -61,6 +71,14 @@ def judge(
     if tries.spent + seconds + after > backoff.total:
         return Judgement(Ruling.BURY, reason="time_exhausted")
     return Judgement(Ruling.RETRY, after=after, reason="failed")
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether it says that something the handler depends on does not answer, whatever it is asked."""
+    status = _http_status(error)
+    if status is not None:
+        return status >= 500 or status in AWAY_HTTP
+    return any(kind.__name__ in AWAY for kind in type(error).__mro__)
 
 
 def _is_permanent(error: BaseException) -> bool:

@@ -1,17 +1,45 @@
-"""What is broken right now, as this worker sees it: the ledger for everybody, or one handler's own SQL."""
+"""What is broken right now, as this worker knows it: the ledger for everybody, or what one handler needs.
+
+`processing.switches` tells the other workers what is found here, and tells here what they have found.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from landfast import telemetry
+from landfast.domain.breaker import Breaker
 from landfast.domain.fault import Fault
-from landfast.domain.ids import HandlerName
+from landfast.domain.ids import EventId, HandlerName
+from landfast.domain.switch import SwitchKind, pause_reason
 from landfast.ports.clock import Clock
-from landfast.processing.breaker import Breaker
-from landfast.processing.work import Buried, Deferred, Done, Failed, Result
+from landfast.processing.judge import is_away
+from landfast.processing.work import Buried, Deferred, Done, Failed, Paused, Result, Work
+
+LEDGER = "ledger"
+"""The breaker that stops every claim."""
+
+_HANDLER = "handler:"
+
+RECENT = 20
+"""Events of a handler that are remembered: enough to tell an outage from bad luck, and over within one group."""
+
+TOO_MANY = 10
+"""Of them, if they found something away at their last attempt: half of what was tried. Events and not attempts are
+counted, so that one event whose requests are always answered 503 stops nobody."""
+
+
+class Turn(Enum):
+    """How many events of a handler may start."""
+
+    ALL = auto()
+    ONE = auto()
+    """Its breaker is half open: this one is the probe, and `end_probe` must follow."""
 
 
 @dataclass(slots=True)
@@ -21,6 +49,12 @@ class Outages:
     """Open: no worker hand claims anything, and no attempt is burnt."""
     handlers: dict[HandlerName, Breaker] = field(default_factory=dict)
     """Open: events of this handler wait; the others run on."""
+    untold: set[str] = field(default_factory=set)
+    """Breakers that opened or closed here, for whoever tells the other workers."""
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when there is something to tell."""
+    _recent: dict[HandlerName, OrderedDict[EventId, bool]] = field(default_factory=dict)
+    """Whether something was away, for the last events of each handler."""
 
     @contextmanager
     def turn(self) -> Iterator[bool]:
@@ -33,44 +67,117 @@ class Outages:
             if allowed:
                 self.infrastructure.abandon_probe()
 
-    def refusal(self, handler: HandlerName) -> Deferred | None:
-        """Why events of this handler may not start now, if they may not."""
-        breaker = self.handlers.get(handler)
-        now = self.clock.monotonic()
-        if breaker is None or breaker.allows(now):
-            return None
-        return Deferred("breaker", max(0.5, breaker.remaining(now)), breaker.why)
+    def turn_of(self, handler: HandlerName) -> Turn | Paused:
+        refusal = self.refusal(handler)
+        if refusal is None:
+            return Turn.ALL
+        return Turn.ONE if self.handlers[handler].allows(self.clock.monotonic()) else refusal
 
-    def learn(self, handler: HandlerName, results: Iterable[Result]) -> None:
-        """Open or close the breakers by what came of a batch."""
-        for result in results:
-            match result:
-                case Deferred(why="infrastructure", message=message):
-                    self.trip(message)
-                case Failed(fault=Fault.SCHEMA, error=error):
-                    self._ledger_answers()
-                    breaker = self.handlers.setdefault(handler, Breaker())
-                    if breaker.trip(self.clock.monotonic(), str(error)):
-                        telemetry.error("handler_breaker_opened", handler=handler, why=error)
-                case Done(ran=True) | Failed():
-                    self._ledger_answers()
-                    self._handler_works(handler)
-                case Done() | Buried():
-                    self._ledger_answers()
-                case _:
-                    pass
-        if probed := self.handlers.get(handler):
-            probed.abandon_probe()  # where nothing decisive came of it, the next batch is the probe
+    def end_probe(self, handler: HandlerName) -> None:
+        """Where nothing decisive came of it, the next event is the probe."""
+        self.handlers[handler].abandon_probe()
+
+    def refusal(self, handler: HandlerName) -> Paused | None:
+        """What events of this handler come to that are not tried, because its breaker is open."""
+        breaker = self.handlers.get(handler)
+        if breaker is None or not breaker.is_open:
+            return None
+        return Paused(pause_reason(SwitchKind.BREAKER, f"{_HANDLER}{handler}"), breaker.why)
+
+    def learn(self, handler: HandlerName, results: Mapping[Work, Result]) -> dict[Work, Result]:
+        """Open or close the breakers by what came of some events; the same, without what is not the events' fault."""
+        return {work: self._learn_one(handler, work, result) for work, result in results.items()}
 
     def trip(self, why: str) -> None:
-        if self.infrastructure.trip(self.clock.monotonic(), why):
-            telemetry.error("claims_stopped", why=why)
+        self._open(LEDGER, self.infrastructure, why)
+
+    def hear(self, name: str, seconds: float, why: str, who: str) -> None:
+        """Another worker's breaker is open."""
+        breaker = self.breaker(name)
+        if breaker.hear(self.clock.monotonic(), seconds, why):
+            telemetry.error(_told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, why=why, by=who)
+
+    def hope(self, name: str) -> None:
+        """Another worker's breaker has closed, or nobody has confirmed for a while that it must be open."""
+        self.breaker(name).half_open(self.clock.monotonic())
+
+    def breaker(self, name: str) -> Breaker:
+        if name == LEDGER:
+            return self.infrastructure
+        return self.handlers.setdefault(HandlerName(name.removeprefix(_HANDLER)), Breaker())
+
+    def _learn_one(self, handler: HandlerName, work: Work, result: Result) -> Result:
+        match result:
+            case Deferred(why="infrastructure", message=message):
+                self.trip(message)
+            case Failed(fault=Fault.SCHEMA, error=error):
+                self._ledger_answers()
+                self._open(f"{_HANDLER}{handler}", self.breaker(f"{_HANDLER}{handler}"), str(error))
+            case Failed(error=error) if is_away(error):
+                self._ledger_answers()
+                return self._found_away(handler, work, result)
+            case Done(ran=True) | Failed():
+                self._ledger_answers()
+                self._handler_works(handler, work)
+            case Done() | Buried():
+                self._ledger_answers()
+            case _:
+                pass
+        return result
+
+    def _found_away(self, handler: HandlerName, work: Work, failed: Failed) -> Result:
+        """Counted against the event, unless too many others fared alike: then it is an outage, and they all wait."""
+        recent = self._remember(handler, work, away=True)
+        breaker = self.breaker(f"{_HANDLER}{handler}")
+        was_probe = breaker.is_probing
+        why = f"{type(failed.error).__name__}: {failed.error}"
+        if breaker.is_open or sum(recent.values()) >= TOO_MANY:
+            self._open(f"{_HANDLER}{handler}", breaker, why)
+        if not breaker.is_open or self._has_waited_enough(work):
+            return failed
+        if was_probe:
+            # For two waits, so that another event is the next probe: this one may be what cannot be answered.
+            return Deferred("breaker", 2 * breaker.remaining(self.clock.monotonic()), why)
+        return self.refusal(handler) or failed
+
+    def _has_waited_enough(self, work: Work) -> bool:
+        """Every wait ends: after as long as all its tries may take, an event is judged as if nothing were broken."""
+        age = (self.clock.now() - work.claim.received_at).total_seconds()
+        return age > work.handler.backoff.total
+
+    def _remember(self, handler: HandlerName, work: Work, *, away: bool) -> OrderedDict[EventId, bool]:
+        recent = self._recent.setdefault(handler, OrderedDict())
+        recent.pop(work.claim.event_id, None)
+        recent[work.claim.event_id] = away
+        if len(recent) > RECENT:
+            recent.popitem(last=False)
+        return recent
+
+    def _open(self, name: str, breaker: Breaker, why: str) -> None:
+        before = breaker.open_until
+        if breaker.trip(self.clock.monotonic(), why):
+            telemetry.error(_told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, why=why)
+        if breaker.open_until != before:
+            self._tell(name)
 
     def _ledger_answers(self) -> None:
         if self.infrastructure.reset():
             telemetry.info("claims_resumed")
+            self._tell(LEDGER)
 
-    def _handler_works(self, handler: HandlerName) -> None:
+    def _handler_works(self, handler: HandlerName, work: Work) -> None:
+        self._remember(handler, work, away=False)
         breaker = self.handlers.get(handler)
-        if breaker is not None and breaker.reset():
+        # Only the probe closes it: one that began before the outage says nothing about its end.
+        if breaker is not None and breaker.is_probing and breaker.reset():
+            self._recent.pop(handler, None)
             telemetry.info("handler_breaker_closed", handler=handler)
+            self._tell(f"{_HANDLER}{handler}")
+
+    def _tell(self, name: str) -> None:
+        self.untold.add(name)
+        self.changed.set()
+
+
+def _told(name: str, of_ledger: str, of_handler: str) -> str:
+    return of_ledger if name == LEDGER else of_handler

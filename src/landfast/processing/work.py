@@ -66,4 +66,13 @@ class Deferred:
     message: str = ""
 
 
-Result = Done | Buried | Failed | Spent | Deferred
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The handler is switched off, by an operator or by its breaker. Nothing is held against the event."""
+
+    reason: str
+    """The switch's: by it the event is found when the switch is released."""
+    message: str = ""
+
+
+Result = Done | Buried | Failed | Spent | Deferred | Paused

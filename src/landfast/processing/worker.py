@@ -30,6 +30,7 @@ from landfast.processing.pace import Pace
 from landfast.processing.perform import Performance
 from landfast.processing.registry import Registry
 from landfast.processing.settle import Settler
+from landfast.processing.switches import LOOK_EVERY, Bench, Pauses, Switches
 from landfast.processing.threads import Threads
 from landfast.processing.transact import Transactor
 
@@ -65,7 +66,7 @@ class Worker:
         self,
         *,
         registry: Registry,
-        bench: Workbench,
+        bench: Bench,
         ledger: Ledger,
         effects: EffectStore,
         wakeup: Wakeup,
@@ -93,16 +94,19 @@ class Worker:
         self._threads = Threads(hands + EFFECTS_AT_ONCE)
         self._leases, self._effect_leases = Leases(), Leases()
         self.outages = Outages(clock)
+        pauses = Pauses()
+        self._switches = Switches(bench, self.outages, pauses, clock, worker.hex(), self._crew.call)
         self._settler = Settler(bench, clock, self._leases)
         watch = Watch(hung)
         transactor = Transactor(ledger, registry, clock, self._threads, watch, self._staged)
         self._execution = Execution(
             inbox,
             registry,
-            Grouping(transactor, ledger, self._stopping.is_set),
+            Grouping(transactor, ledger, self._stopping.is_set, self.outages),
             self.outages,
             Conclusion(ledger, clock, chance),
             clock,
+            pauses,
         )
         self._performance = Performance(effects, registry, clock, chance, self._threads, watch)
 
@@ -135,10 +139,13 @@ class Worker:
         """Process everything that is runnable now, effects too, then return: for tests and one-off runs."""
         settling = asyncio.create_task(self._settler.run())
         try:
+            await self._switches.look()
             await self._requeue()
             pace = Pace()
             while await self._take(pace) or await self._take_suspect() or await self._take_effects():
                 await self._settler.flush()
+                if self.outages.untold:
+                    await self._switches.look()
         finally:
             await self._settler.close()
             await settling
@@ -147,6 +154,7 @@ class Worker:
         # The two databases are renewed apart: a slow handler that holds a SQLite ledger costs no lease in the inbox.
         return (
             self._listen,
+            self._agree,
             self._requeue_for_ever,
             partial(self._renew, self._bench, self._leases),
             partial(self._renew, self._effects, self._effect_leases),
@@ -252,6 +260,12 @@ class Worker:
         while True:
             await self._wakeup.wait(POLL)
             self._crew.call()
+
+    async def _agree(self) -> None:
+        """With all other workers, on what is to be left alone: once a second, and at once when we know better."""
+        while not self._stopping.is_set():
+            await self._switches.look()
+            await self._pause(LOOK_EVERY, self.outages.changed)
 
     async def _renew(self, store: Workbench | EffectStore, leases: Leases) -> None:
         while True:

@@ -36,6 +36,7 @@ _SCHEMA = frozenset(
     }
 )
 _LOCK_TIMEOUT = "55P03"
+_STANDBY = "0A000"  # what a standby answers to BEGIN READ WRITE: not supported during recovery
 _REFUSED = ("28", "3D000", "42501")  # who we are, which database, what we may do there
 _OPTION = ("42704", "22023")  # the address sets something that the server does not know, or not so
 _OUTDATED = (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError)
@@ -122,7 +123,7 @@ def is_answer(error: Exception) -> bool:
 
 
 def unavailable(error: Exception) -> LedgerUnavailableError:
-    if is_answer(error) and _fault(error) is not Fault.INFRASTRUCTURE:
+    if is_answer(error) and _fault(error) is not Fault.INFRASTRUCTURE and getattr(error, "sqlstate", "") != _STANDBY:
         return LedgerUnavailableError(
             f"ledger: Landfast's own tables are not as they should be ({error}); "
             "run landfast migrate, or undo the change"
@@ -144,6 +145,8 @@ def _fault(error: BaseException) -> Fault:
         return Fault.INFRASTRUCTURE
     if isinstance(error, _OUTDATED):
         return Fault.CONFLICT
+    if isinstance(error, asyncpg.InternalClientError):
+        return Fault.INFRASTRUCTURE  # the server's last word came where asyncpg did not expect it
     if isinstance(error, asyncpg.InterfaceError):
         return Fault.INFRASTRUCTURE if any(words in str(error) for words in _GONE) else Fault.OTHER
     if not isinstance(error, asyncpg.PostgresError):

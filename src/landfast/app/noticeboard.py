@@ -1,0 +1,56 @@
+"""What workers leave alone, for whoever asks an intake process at `/ready`. It never makes intake less ready: what
+comes in is acknowledged and kept, whatever becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from landfast.domain.errors import StoreError
+from landfast.domain.readiness import Readiness
+from landfast.domain.switch import SwitchKind
+from landfast.ports.clock import Clock
+from landfast.ports.inbox import Switchboard
+
+LOOK_EVERY = 1.0
+"""Seconds: as often as workers look. Load balancers ask more often, and are answered from memory."""
+
+
+class Noticeboard:
+    def __init__(self, board: Switchboard, clock: Clock) -> None:
+        self._board = board
+        self._clock = clock
+        self._notices: Mapping[str, str] = {}
+
+    def beside(self, ready: Readiness) -> Readiness:
+        """The same, with what is paused and which breakers are open."""
+        return msgspec.structs.replace(ready, layers={**ready.layers, **self._notices})
+
+    async def watch(self) -> None:
+        while True:
+            try:
+                self._notices = await self._read()
+            except StoreError:
+                self._notices = {}  # what was true before the inbox went away may be so no longer
+            await self._clock.sleep(LOOK_EVERY)
+
+    async def _read(self) -> Mapping[str, str]:
+        switches = await self._board.switches()
+        paused = [f"{one.kind} {one.name}" for one in switches if one.kind is not SwitchKind.BREAKER]
+        broken = [f"{one.name} ({one.why})" for one in switches if one.kind is SwitchKind.BREAKER]
+        told = {"paused": ", ".join(paused), "breakers": ", ".join(broken)}
+        return {name: text for name, text in told.items() if text}
+
+
+@asynccontextmanager
+async def noticeboard(board: Switchboard, clock: Clock) -> AsyncIterator[Noticeboard]:
+    notices = Noticeboard(board, clock)
+    watching = asyncio.create_task(notices.watch())
+    try:
+        yield notices
+    finally:
+        watching.cancel()
+        await asyncio.wait([watching])

@@ -1,0 +1,93 @@
+"""`landfast pause`, and how `landfast resume` finds what is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+import click
+
+from landfast.app import Inbox
+from landfast.cli.options import app_option, find_inbox, json_option, operator, run, without_app
+from landfast.cli.output import safe, say, say_json, say_table
+from landfast.config import nearest
+from landfast.domain.errors import UserError
+from landfast.domain.switch import Switch, SwitchKind
+from landfast.recovery import switches
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kind_options(function: F) -> F:
+    """For a name that is both a source's and a handler's."""
+    for option in ("--source", "--handler"):
+        kind = SwitchKind(option[2:])
+        function = click.option(option, "kind", flag_value=kind, type=SwitchKind, help=f"It is a {kind}.")(function)
+    return function
+
+
+@click.command()
+@click.argument("name", metavar="[SOURCE | HANDLER]", required=False)
+@click.option("--why", default="", metavar="TEXT", help="For whoever finds it paused.")
+@kind_options
+@app_option
+@json_option
+def pause(*, name: str | None, why: str, kind: SwitchKind | None, app: str | None, as_json: bool) -> int:
+    """Stop processing a source or a handler; without a name, list what is paused.
+
+    Its events are still acknowledged and kept; they wait until landfast resume, and lose no attempt. Workers hear of
+    it within a second. What a handler has in hand then is finished, and effects that are staged are performed.
+    """
+    inbox = find_inbox(app)
+    if name is None:
+        _list(run(_paused(inbox)), as_json=as_json)
+        return 0
+    kind = kind_of(inbox, name, kind, app=app)
+    run(_pause(inbox, kind, name, why))
+    if as_json:
+        say_json({"paused": name, "kind": kind})
+    else:
+        say(f"paused {kind} {safe(name)}: what comes in is kept and waits; landfast resume {safe(name)} lets it go on")
+    return 0
+
+
+def kind_of(
+    inbox: Inbox, name: str, kind: SwitchKind | None, *, app: str | None, thrown: Sequence[Switch] = ()
+) -> SwitchKind:
+    """Whether a source or a handler is meant. One that is switched off may be in the code no longer."""
+    known: dict[SwitchKind, set[str]] = {
+        SwitchKind.SOURCE: {*inbox.sources},
+        SwitchKind.HANDLER: {handler.name for handler in inbox.registry.handlers},
+    }
+    for switch in thrown:
+        known[switch.kind].add(switch.name)
+    found = [each for each in known if name in known[each] and kind in {None, each}]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UserError(f"{name}: there is a source and a handler of this name; say which with --source or --handler")
+    wanted = [word for each in known for word in sorted(known[each]) if kind in {None, each}]
+    what = kind or "source or handler"
+    hint = nearest(name, wanted) or (f"; there are {', '.join(wanted)}" if wanted else "")
+    raise UserError(f"there is no {what} {name!r}{hint}{without_app(app)}")
+
+
+def _list(paused: Sequence[Switch], *, as_json: bool) -> None:
+    if as_json:
+        say_json({"paused": [asdict(switch) for switch in paused]})
+    elif paused:
+        rows = [(switch.kind, switch.name, switch.at, switch.who, switch.why) for switch in paused]
+        say_table(("kind", "name", "since", "by", "why"), rows, whole=("kind", "name", "since"))
+    else:
+        say("nothing is paused")
+
+
+async def _paused(inbox: Inbox) -> Sequence[Switch]:
+    async with inbox.archive() as archive:
+        return await switches.paused(archive)
+
+
+async def _pause(inbox: Inbox, kind: SwitchKind, name: str, why: str) -> None:
+    async with inbox.archive() as archive:
+        await archive.throw(kind, name, why=why, who=operator())

@@ -1,0 +1,139 @@
+"""What all workers agree on through the inbox: which breakers are open, and what operators have paused.
+
+Where the inbox itself is away nobody can agree on anything, and each worker finds out by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from landfast import telemetry
+from landfast.domain.errors import StoreError
+from landfast.domain.switch import Switch, SwitchKind
+from landfast.ports.clock import Clock
+from landfast.ports.inbox import Switchboard, Workbench
+from landfast.processing.outages import Outages
+
+LOOK_EVERY = 1.0
+"""Seconds: what a pause, or somebody else's breaker, takes to reach this worker."""
+
+HEARSAY = 1.0
+"""Seconds that another's open breaker stops us, before we try for ourselves: our own probes say how long to wait for a
+database that is away for all."""
+
+DOUBT = 30.0
+"""Seconds for which a worker is not believed whose breaker was open when our probe succeeded: a machine that alone has
+lost its way to the database must not stop the others again and again."""
+
+LINGER = 5.0
+"""Seconds for which we go on looking for what a released switch had paused: a worker may be pausing an event for it
+at this moment."""
+
+RESUME_EVERY = 30.0
+"""Seconds. What no worker saw being released, such as a switch that ran out while none was there, waits no longer. To
+look through half a million events that must still wait takes 0.2 s."""
+
+RESUMED_AT_ONCE = 1_000
+"""In one statement, so that no claim waits for a whole backlog."""
+
+PROBES = 10
+"""Events that are brought back while a breaker is open: somebody has to be the probe, and the rest would wait again."""
+
+
+class Bench(Workbench, Switchboard, Protocol):
+    """The workers' views of an inbox."""
+
+
+@dataclass(slots=True)
+class Pauses:
+    """What operators have switched off, by name, as this worker heard last."""
+
+    sources: Mapping[str, Switch] = field(default_factory=dict)
+    handlers: Mapping[str, Switch] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Switches:
+    bench: Bench
+    outages: Outages
+    pauses: Pauses
+    clock: Clock
+    who: str
+    resumed: Callable[[], None] = lambda: None
+    """Called when paused events are ready again."""
+    _heard: Mapping[tuple[SwitchKind, str], Switch] = field(default_factory=dict)
+    _believed: dict[str, str] = field(default_factory=dict)
+    """Who told us of a breaker that is open here, by the breaker's name."""
+    _doubted: dict[str, float] = field(default_factory=dict)
+    """Until when, by worker."""
+    _resumed_at: float = float("-inf")
+    _lingers_until: float = float("-inf")
+
+    async def look(self) -> None:
+        """Tell, hear, and bring back what waits for nothing any more. An inbox that is away is others' to notice."""
+        try:
+            await self._tell()
+            self._hear(await self.bench.switches())
+            await self._resume()
+        except StoreError:
+            return
+
+    async def _tell(self) -> None:
+        """Crash after a switch was thrown: it runs out by itself. Before it was released: the same."""
+        self.outages.changed.clear()
+        for name in sorted(self.outages.untold):
+            self.outages.untold.discard(name)
+            try:
+                await self._tell_of(name)
+            except StoreError:
+                self.outages.untold.add(name)
+                raise
+
+    async def _tell_of(self, name: str) -> None:
+        breaker = self.outages.breaker(name)
+        if not breaker.is_open:
+            if teller := self._believed.pop(name, None):
+                self._doubted[teller] = self.clock.monotonic() + DOUBT
+            await self.bench.release(SwitchKind.BREAKER, name)
+        elif wait := breaker.remaining(self.clock.monotonic()):
+            await self.bench.throw(SwitchKind.BREAKER, name, why=breaker.why, who=self.who, lasting=wait)
+
+    def _hear(self, switches: Sequence[Switch]) -> None:
+        now = {(switch.kind, switch.name): switch for switch in switches}
+        self.pauses.sources = {name: switch for (kind, name), switch in now.items() if kind is SwitchKind.SOURCE}
+        self.pauses.handlers = {name: switch for (kind, name), switch in now.items() if kind is SwitchKind.HANDLER}
+        for (kind, name), switch in now.items():
+            if kind is SwitchKind.BREAKER and switch != self._heard.get((kind, name)):
+                self._hear_of(switch)
+        for kind, name in self._heard.keys() - now.keys():
+            self._lingers_until = self.clock.monotonic() + LINGER
+            if kind is SwitchKind.BREAKER:
+                self.outages.hope(name)
+        self._heard = now
+
+    def _hear_of(self, breaker: Switch) -> None:
+        if breaker.who == self.who or self.clock.monotonic() < self._doubted.get(breaker.who, float("-inf")):
+            return
+        self._doubted.pop(breaker.who, None)
+        self._believed[breaker.name] = breaker.who
+        self.outages.hear(breaker.name, min(HEARSAY, _seconds(breaker)), breaker.why, breaker.who)
+
+    async def _resume(self) -> None:
+        now = self.clock.monotonic()
+        if now > self._lingers_until and now - self._resumed_at < RESUME_EVERY:
+            return  # to look through a large backlog costs more than to read a few switches
+        self._resumed_at = now
+        is_probing = any(breaker.is_open for breaker in self.outages.handlers.values())
+        limit = PROBES if is_probing else RESUMED_AT_ONCE
+        while count := await self.bench.resume(limit=limit):
+            telemetry.info("resumed", count=count)
+            self.resumed()
+            if is_probing or count < limit:
+                return
+
+
+def _seconds(switch: Switch) -> float:
+    """By the clock of whoever threw it: ours may be another."""
+    return HEARSAY if switch.until is None else (switch.until - switch.at).total_seconds()
