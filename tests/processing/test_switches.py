@@ -89,9 +89,12 @@ async def test_a_receipt_column_renamed_during_load_stops_both_workers_and_nothi
 
 
 async def rename(shop: Shop, column: str, to: str) -> None:
+    """In a thread: whoever holds the file now must be able to let it go."""
+    statement = f"ALTER TABLE landfast_receipt RENAME COLUMN {column} TO {to}"
+
     async def did() -> bool:
         with suppress(sqlite3.OperationalError):  # the workers are writing
-            await shop.sql(f"ALTER TABLE landfast_receipt RENAME COLUMN {column} TO {to}")
+            await asyncio.to_thread(asyncio.run, shop.sql(statement))  # type: ignore[arg-type]
             return True
         return False
 

@@ -30,12 +30,14 @@ def event_of(source: Source, found: Found) -> EventId:
     return event_id(source.name, storable_key(found.key))
 
 
-def mark_of(source: Source, found: Found, event: EventId, body: bytes, now: datetime) -> EventId:
-    """What the seen cache knows this event of the request by; as `Delivery.mark`."""
+def marks_of(
+    source: Source, found: Sequence[Found], events: Sequence[EventId], body: bytes, now: datetime
+) -> Sequence[EventId]:
+    """What the seen cache knows the events of a request by; as `Delivery.mark`."""
     if not source.is_strict:
-        return event
-    own = found.identity(now).body
-    return strict_mark(event, body if own is None else own)
+        return events
+    bodies = [each.identity(now).body for each in found]
+    return [strict_mark(event, body if own is None else own) for event, own in zip(events, bodies, strict=True)]
 
 
 def identify(found: Found, *, now: datetime) -> Identity:

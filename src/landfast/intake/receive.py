@@ -31,7 +31,7 @@ from landfast.domain.ids import EventId
 from landfast.domain.readiness import Readiness
 from landfast.intake.admission import Admission
 from landfast.intake.answers import answer_to
-from landfast.intake.identify import deliveries, event_of, mark_of
+from landfast.intake.identify import deliveries, event_of, marks_of
 from landfast.intake.keys import Keys
 from landfast.intake.record import Conclude, Outcome
 from landfast.intake.reports import Reports
@@ -130,8 +130,7 @@ class Intake:
                 return source.provider.thanks or EMPTY
             events = [event_of(source, each) for each in found]
             self._admission.throttle(source, events)
-            marks = [mark_of(source, *each, body, now) for each in zip(found, events, strict=True)]
-            if all(map(self._seen.has, marks)):
+            if all(map(self._seen.has, marks_of(source, found, events, body, now))):
                 return self._duplicate(source, events)
             request = deliveries(source, found, events, head=head, body=body, now=now)
             self._recorder.record(request, partial(self._conclude, source, events[0], answered))

@@ -80,7 +80,9 @@ class Tally:
         counts.duplicate += known
 
     def duplicate(self, source: str, events: int = 1) -> None:
-        self.stored(source, 0, known=events)
+        counts = self._counts[source]
+        counts.received += events - 1
+        counts.duplicate += events
 
     def rejected(self, source: str) -> None:
         self._counts[source].rejected += 1
