@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,13 @@ async def test_what_one_intake_stored_is_a_duplicate_at_another_without_a_statem
         assert other.meter("shared_hits") == 1 and one.meter("shared_misses") == 1
         # From now on it needs to ask nobody.
         assert other.seen.has(event_of("a"))
+
+
+async def test_intakes_that_start_at_the_same_moment_agree(tmp_path: Path, server: Valkey) -> None:
+    async with AsyncExitStack() as stack:
+        several = [await stack.enter_async_context(branch(tmp_path, server.address)) for _ in range(4)]
+        await asyncio.gather(*[one.believes() for one in several])
+        assert len({one.epoch() for one in several}) == 1
 
 
 async def test_a_batch_costs_one_round_trip(tmp_path: Path, server: Valkey) -> None:

@@ -14,11 +14,13 @@ from typing import Any
 import asyncpg
 import pytest
 
+from landfast.app.noticeboard import noticeboard
 from landfast.app.system import SystemClock
 from landfast.domain.breaker import Breaker
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.event import Event
 from landfast.domain.ids import HandlerName
+from landfast.domain.readiness import Readiness
 from landfast.domain.switch import SwitchKind
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.processing.outages import LEDGER
@@ -94,7 +96,7 @@ async def rename(shop: Shop, column: str, to: str) -> None:
 
     async def did() -> bool:
         with suppress(sqlite3.OperationalError):  # the workers are writing
-            await asyncio.to_thread(asyncio.run, shop.sql(statement))  # type: ignore[arg-type]
+            await asyncio.to_thread(asyncio.run, shop.sql(statement))
             return True
         return False
 
@@ -271,3 +273,20 @@ async def test_a_stopped_worker_ends_while_a_breaker_is_open(live: Shop) -> None
     async with running(live) as worker:
         worker.outages.trip("for a while")
         await until(live.inbox.switches, "told")
+
+
+async def test_whoever_asks_intake_is_told_what_is_paused_and_broken_and_that_it_takes_in_all_the_same(
+    live: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await live.inbox.throw(BREAKER, LEDGER, why="no such column", who="worker", lasting=30)
+    await live.inbox.throw(SwitchKind.HANDLER, "create_order", why="", who="ada")
+    paused = {"breakers": "ledger (no such column)", "paused": "handler create_order"}
+    async with noticeboard(live.inbox, live.clock) as notices:
+        ready = Readiness(layers={"durable": "inbox"})
+        await until(lambda: notices.beside(ready) == Readiness(layers={"durable": "inbox", **paused}), "told")
+
+        async def away() -> Any:
+            raise InboxUnavailableError("away")
+
+        monkeypatch.setattr(live.inbox, "switches", away)
+        await until(lambda: notices.beside(ready) == ready, "nothing is said that is not known")

@@ -4,6 +4,7 @@ Key                          Value
 lf:INBOX:EPOCH:MARK          `=` durable; `~BOOT` the intake of that boot is recording it now; anything else is foreign
 lf:INBOX:EPOCH:recent        a list of event ids that became durable in the inbox, the newest first
 lf:INBOX:EPOCH:warm          `=` holds what is hot; `~BOOT` the intake of that boot is filling it now
+lf:INBOX:turn                the intake of that boot is drawing a new epoch
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ lost it would not be found out: the mark ends soon, and yet long after the first
 RECENT = 10_000
 """Ids on the list, 250 KB. It must reach back further than one intake may lag behind another in telling (a queue of
 5,000), or an older inbox could pass for the present one."""
+
+TURN = 2000
+"""Milliseconds: longer than a few questions to the inbox take, and short, because whoever has the turn may die."""
 
 WARMING = 30_000
 """Milliseconds after which another intake may begin, if the one that was warming died."""
@@ -139,6 +143,13 @@ class RedisMarks:
         """The first to use a timeline: from now on its list is there."""
         await self.remember(timeline, (), events=[EventId(_OPENING)], is_old=True)
 
+    async def take_turn(self, inbox: InboxId) -> bool:
+        """Whether it is ours to draw an epoch, for a moment: two that draw at the same time would share nothing."""
+        return await self._telling.ask("SET", _turn(inbox), self._own, "NX", "PX", TURN) is not None
+
+    async def end_turn(self, inbox: InboxId) -> None:
+        await self._telling.ask("DEL", _turn(inbox))
+
     async def begin_warming(self, timeline: Timeline) -> bool:
         """Whether it is cold, and nobody else is warming it."""
         begun = await self._telling.ask("SET", timeline.key("warm"), self._own, "NX", "PX", WARMING)
@@ -152,6 +163,10 @@ class RedisMarks:
         text: bytes = await self._telling.ask("INFO")
         lines = [line.partition(":") for line in text.decode("utf-8", "replace").splitlines()]
         return {name: value for name, colon, value in lines if colon}
+
+
+def _turn(inbox: InboxId) -> str:
+    return f"lf:{inbox.hex()}:turn"
 
 
 class _Line:

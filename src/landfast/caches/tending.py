@@ -164,7 +164,7 @@ class Tender:
     async def _find_timeline(self) -> None:
         life = self._lives
         timeline = await believable(self._marks, self._inbox)
-        if life == self._lives:  # else the inbox was away again meanwhile
+        if timeline is not None and life == self._lives:  # else the inbox was away again meanwhile
             self._timeline, self._glanced_at = timeline, self._clock.monotonic()
             self._is_cold = True
 

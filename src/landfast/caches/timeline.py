@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from redis.exceptions import RedisError
-
 from landfast import telemetry
 from landfast.caches.redis import RECENT, RedisMarks, Timeline
 from landfast.domain.ids import EventId, InboxId
@@ -24,29 +22,29 @@ GLANCE = 100
 """Events that are asked for now and then: a database that lost its tail has lost the very newest."""
 
 
-TRIES = 5
-"""Intakes that start at the same moment may draw one after the other. A server too small for a list never keeps one."""
-
-
 class Origin(Memory, Protocol):
     """An inbox, as far as a cache must know it."""
 
     async def identity(self) -> InboxId: ...
 
 
-async def believable(marks: RedisMarks, inbox: Origin) -> Timeline:
-    """The timeline under which the cache and the inbox agree, a new one if they do not."""
-    for _ in range(TRIES):
-        timeline = Timeline(await inbox.identity(), await inbox.epoch())
-        recent = await marks.recent(timeline, RECENT)
-        if recent is not None and await _knows_all(inbox, recent):
-            return timeline
-        if recent:
-            telemetry.warn("the inbox has forgotten events that were seen: what was seen before is not believed")
-        # Crash before it: the next one to look finds the same. After it: the list is missing, and the next one to look
-        # draws an epoch of its own, as one may that looks just now. So look again: all must end with the same.
-        await marks.begin(Timeline(timeline.inbox, await inbox.renew_epoch(timeline.epoch)))
-    raise RedisError("it does not keep what it is told")
+async def believable(marks: RedisMarks, inbox: Origin) -> Timeline | None:
+    """The timeline under which the cache and the inbox agree, a new one if they do not. None while another intake is
+    drawing that one: ask again."""
+    timeline = Timeline(await inbox.identity(), await inbox.epoch())
+    if await _agree(marks, inbox, timeline):
+        return timeline
+    if not await marks.take_turn(timeline.inbox):
+        return None
+    # Another may have drawn one just before it was our turn.
+    timeline = Timeline(timeline.inbox, await inbox.epoch())
+    if not await _agree(marks, inbox, timeline):
+        # Crash before it, or after it and before its list is there: the next one to look finds no list, and draws.
+        timeline = Timeline(timeline.inbox, await inbox.renew_epoch(timeline.epoch))
+        await marks.begin(timeline)
+        telemetry.info("what was seen before is not believed", inbox=timeline.inbox, epoch=timeline.epoch)
+    await marks.end_turn(timeline.inbox)
+    return timeline
 
 
 async def still_holds(marks: RedisMarks, inbox: Origin, timeline: Timeline) -> bool:
@@ -54,6 +52,11 @@ async def still_holds(marks: RedisMarks, inbox: Origin, timeline: Timeline) -> b
     if timeline != Timeline(await inbox.identity(), await inbox.epoch()):
         return False
     return await _knows_all(inbox, await marks.recent(timeline, GLANCE) or ())
+
+
+async def _agree(marks: RedisMarks, inbox: Origin, timeline: Timeline) -> bool:
+    recent = await marks.recent(timeline, RECENT)
+    return recent is not None and await _knows_all(inbox, recent)
 
 
 async def _knows_all(inbox: Origin, events: Sequence[EventId]) -> bool:
