@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from landfast.app.arrival import LateWakeup, journal_arrived
-from landfast.domain.errors import ConfigError, InboxUnavailableError, JournalUnavailableError
+from landfast.domain.errors import ConfigError, InboxUnavailableError, JournalUnavailableError, RowRefusedError
 from landfast.ports.journal import Journal
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import deliveries
@@ -43,6 +43,22 @@ async def test_a_journal_that_needs_an_absent_inbox_refuses_until_it_is_there_an
         assert len(journal.events) == 2 and not closed.is_set()
     assert closed.is_set()
     assert caplog.text.count("stream: wrong") == 1
+
+
+async def test_an_error_that_nobody_expected_does_not_keep_it_from_being_opened_later(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    answers: list[Exception] = [InboxUnavailableError("away"), RowRefusedError("odd"), OSError(24, "too many files")]
+
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[Journal]:
+        if answers:
+            raise answers.pop(0)
+        yield MemoryRecorder()
+
+    async with journal_arrived(opening, ManualClock()) as late:
+        await until(lambda: late.journal is not None, True)  # type: ignore[attr-defined]
+    assert "odd" in caplog.text and "too many files" in caplog.text
 
 
 async def test_a_journal_that_cannot_be_trusted_is_refused_at_the_start() -> None:

@@ -129,6 +129,12 @@ MISTAKES = {
     SOURCE + "secrets = [1]": "landfast.toml: sources.stripe: secrets must be a list of strings,",
     SOURCE + 'secret = "x"': "landfast.toml: sources.stripe: there is no key 'secret'; did you mean 'secrets'?",
     SOURCE + 'secrets = ["x"]\ntolerance = 0': "landfast.toml: sources.stripe: tolerance is 0.0; it must be from 1 to",
+    SOURCE
+    + 'secrets = ["x"]\nallow_from = []': "landfast.toml: sources.stripe: allow_from is empty; name who may send, or",
+    SOURCE
+    + 'secrets = ["x"]\nallow_from = [7]': "landfast.toml: sources.stripe: allow_from: 7 is no address or network; ",
+    "trusted_proxies = [true]": "landfast.toml: trusted_proxies: True is no address or network; write each as",
+    'trusted_proxies = ["10.0.0.1/8"]': "landfast.toml: trusted_proxies: '10.0.0.1/8' is no address or network; did you mean '10.0.0.0/8'?",
     '[sources."a b"]\nprovider = "stripe"\nsecrets = ["x"]': "landfast.toml: sources.a b: the name 'a b' must be letters",
     "port = ": "landfast.toml: not valid TOML: Invalid value",
 }

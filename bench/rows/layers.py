@@ -14,8 +14,8 @@ from bench.rows.latency import paced
 from bench.stage import Measured, Stage
 from tests.valkey import valkey
 
-ALONE = "duplicates at an intake that has not seen them, the database alone"
-CACHED = "duplicates at an intake that has not seen them, Valkey before it"
+ALONE = "duplicates that another intake stored, the database alone"
+CACHED = "duplicates that another intake stored, Valkey before it"
 CACHE_DEAD = "ack p99 at half of the maximum, PostgreSQL, Valkey dead"
 STORE_DOWN = "ack p99 at half of the maximum, PostgreSQL down, into the spool"
 INTAKES = "acks of new events, PostgreSQL, {} intake processes"

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from bench import deliveries, goals
-from bench.rows import acks, claim, crowd, latency, processing, verification
+from bench.rows import acks, claim, crowd, latency, layers, processing, verification
 from bench.stage import QUICK, ROOT
 from landfast.app.sources import profile_of
 from landfast.config import SourceSettings
@@ -30,6 +30,11 @@ ROWS = {
     *(latency.IDLE.format(store) for store in STORES),
     *(row.format(store) for row in (processing.BACKLOG, processing.SUSTAINED) for store in STORES),
     processing.SEEDS,
+    layers.ALONE,
+    layers.CACHED,
+    layers.CACHE_DEAD,
+    layers.STORE_DOWN,
+    layers.INTAKES.format(2),
     crowd.ALONE,
     crowd.AMONG,
     claim.EMPTY,

@@ -224,6 +224,22 @@ async def test_an_inbox_that_lost_its_tail_unnoticed_is_found_out_by_a_glance(tm
         assert epoch != one.epoch()
 
 
+async def test_a_list_that_was_evicted_proves_nothing_at_a_glance_either(tmp_path: Path, server: Valkey) -> None:
+    clock = standing_clock()
+    async with branch(tmp_path, server.address, clock=clock) as one:
+        await one.believes()
+        await one.record("a")
+        await one.told()
+        epoch = one.epoch()
+        server.ask("DEL", f"lf:{(await one.inbox.identity()).hex()}:{epoch.hex()}:recent")
+        lose(tmp_path / "inbox.db", "a")
+        assert one.seen.has(event_of("a")), "void: it would not have been swallowed"
+        clock.advance(EVERY)
+        one.seen._tender._is_wanted.set()
+        await until(lambda: (now := one.seen._tender.believed()) is not None and now.epoch != epoch)
+        assert await one.record("a") == [True]
+
+
 async def test_an_epoch_that_somebody_drew_and_did_not_begin_is_replaced_by_one_that_all_agree_on(
     tmp_path: Path, server: Valkey
 ) -> None:

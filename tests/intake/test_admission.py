@@ -51,6 +51,8 @@ def head(peer: str, *lines: tuple[str, str], is_secure: bool = False) -> Head:
         ("10.0.0.1", ["192.0.2.7, "], None),
         ("10.0.0.1", [""], None),
         ("10.0.0.1", ["9" * 9_000], None),
+        ("10.0.0.1", ["2001:db8::7%" + "x" * 9_000], "2001:db8::7"),
+        ("2001:db8:ffff::1%eth0", ["2001:db8::7"], "2001:db8::7"),
         ("", ["192.0.2.7"], None),
         ("not an address", ["192.0.2.7"], None),
     ],
@@ -122,6 +124,16 @@ async def test_one_event_beyond_its_rate_gets_429_and_others_do_not(desk: Desk) 
     assert (await limited.deliver(body())).status == 200
     assert limited.count() == SourceTally(6, 2, 2, 2)
     assert [(await desk.deliver(body())).status for _ in range(50)] == [200] * 50, "off unless it is set"
+
+
+def test_a_request_that_names_one_event_twice_is_one_delivery_of_it() -> None:
+    """Two of them would never fit into a rate of one a second, however often the request came again."""
+    limited = replace(source(), key_rate=1.0)
+    admission = Admission([limited], clock=ManualClock())
+    twice = [EventId(b"event" + bytes(11))] * 2
+    admission.throttle(limited, twice)
+    with pytest.raises(TooManyError):
+        admission.throttle(limited, twice)
 
 
 @pytest.fixture

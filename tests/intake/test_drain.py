@@ -6,17 +6,22 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from landfast.app.journaling import brought_if_it_says
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import InboxUnavailableError
 from landfast.intake import drain
 from landfast.intake.drain import IDLE, RATE, Drainer
 from landfast.intake.outage import SLOW, Outage
+from landfast.intake.strict import StrictJournal
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import deliveries, delivery
+from tests.inboxes.sqlite_bench import SqliteBench
 from tests.intake.desk import MemoryRecorder
 from tests.journals.spools import aside, opened, segments
 
@@ -208,3 +213,78 @@ async def test_half_of_a_batch_that_arrived_is_forgotten_and_the_other_half_give
         assert [one.key for each in await spool.take(500) for one in each.deliveries] == [
             f"evt_{number:04}" for number in range(5, 10)
         ]
+
+
+async def test_an_event_that_one_request_names_twice_is_known_once(tmp_path: Path) -> None:
+    inbox, clock = MemoryRecorder(), ManualClock()
+    known: Counter[str] = Counter()
+    await inbox.record([delivery("evt_1")])
+    async with opened(tmp_path) as spool:
+        await spool.record([delivery("evt_1", headers=b"[]"), delivery("evt_1", headers=b"[]")])
+        await Drainer(spool, inbox, clock=clock, was_known=lambda source: known.update([source])).step()
+    assert known == {"shop": 1}, "it was counted as one that is stored, and one that is not"
+
+
+async def test_another_body_that_the_inbox_has_from_ourselves_is_not_counted_as_known(tmp_path: Path) -> None:
+    """It is held as an event of its own, and that is what the inbox is asked about."""
+    bench, known = SqliteBench(tmp_path / "inbox.db"), Counter[str]()
+    await bench.inbox.open()
+    await bench.inbox.migrate()
+    journal = StrictJournal(bench.inbox, clock=bench.clock)
+    first, other = (
+        msgspec.structs.replace(each, event_id=delivery().event_id, key="evt_1", is_strict=True)
+        for each in deliveries(2)
+    )
+    await journal.record([first])
+    await journal.record([other])  # as if its answer had come too late: it goes to the spool as well
+    async with opened(tmp_path / "spool") as spool:
+        await spool.record([other])
+        drainer = Drainer(
+            spool,
+            journal,
+            clock=ManualClock(),
+            brought=bench.inbox.brought,
+            was_known=lambda source: known.update([source]),
+        )
+        await drainer.step()
+        assert spool.waiting == 0
+    assert (await bench.inbox.census()).events == 2
+    await bench.close()
+    assert known == {}
+
+
+async def test_what_a_broker_knew_already_is_let_go_of_while_the_inbox_is_away(tmp_path: Path) -> None:
+    """Otherwise it would be the broker that is taken for away, and the spool would fill up beside it."""
+
+    class Broker:
+        async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+            return [Recorded(each.event_id, is_new=False, in_inbox=False) for each in deliveries]
+
+    clock, known = ManualClock(), Counter[str]()
+    outage, inbox = Outage(clock), SqliteBench(tmp_path / "inbox.db").inbox  # which nobody has opened
+    with pytest.raises(InboxUnavailableError):
+        await inbox.brought(deliveries(1))
+    async with opened(tmp_path / "spool") as spool:
+        await spool.record(deliveries(3))
+        drainer = Drainer(
+            spool,
+            Broker(),
+            clock=clock,
+            outage=outage,
+            brought=partial(brought_if_it_says, inbox),
+            was_known=lambda source: known.update([source]),
+        )
+        await drainer.step()
+        assert spool.waiting == 0 and not outage.is_on and known == {}
+
+
+async def test_stopping_twice_waits_for_nothing_the_second_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drain, "MOMENT", 60.0)
+    async with opened(tmp_path) as spool:
+        drainer = Drainer(spool, MemoryRecorder(), clock=ManualClock())
+        drainer.start()
+        async with asyncio.timeout(20):
+            await drainer.close()
+            await drainer.close()

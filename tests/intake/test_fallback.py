@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,11 +19,12 @@ from landfast.intake import fallback as fallback_module
 from landfast.intake.drain import Drainer
 from landfast.intake.fallback import Fallback
 from landfast.intake.outage import Outage
+from landfast.journals import spool as spool_module
 from landfast.journals.spool import Spool
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import deliveries
 from tests.intake.desk import Desk, MemoryRecorder, body
-from tests.journals.spools import EIO, MEBIBYTE, BrokenFiles, opened
+from tests.journals.spools import EIO, ENOSPC, MEBIBYTE, BrokenFiles, opened
 
 pytestmark = [pytest.mark.req("R9", "R53")]
 
@@ -54,7 +56,7 @@ async def scene(folder: Path, *, limit: int = 64 * MEBIBYTE) -> AsyncIterator[Sc
     desk, files = Desk(), BrokenFiles()
     async with opened(folder, limit=limit, files=files, clock=desk.clock) as spool:
         outage = Outage(desk.clock, on_begin=desk.seen.clear, waiting=lambda: spool.waiting)
-        fallback = Fallback(desk.recorder, spool, outage=outage)
+        fallback = Fallback(desk.recorder, spool, outage=outage, clock=desk.clock)
         drainer = Drainer(spool, desk.recorder, clock=desk.clock, outage=outage, was_known=desk.tally.was_known)
         desk.group._journal = fallback
         yield Scene(desk, desk.recorder, spool, files, outage, fallback, drainer)
@@ -148,6 +150,18 @@ async def test_where_the_spool_fails_too_the_answer_is_503_and_the_next_batch_tr
         assert it.where() == "inbox" and len(it.inbox.events) == 1
 
 
+async def test_a_spool_that_failed_is_not_said_to_for_ever_or_nobody_would_send_and_find_out(tmp_path: Path) -> None:
+    async with scene(tmp_path) as it:
+        it.inbox.is_down = True
+        it.files.always("sync", EIO)
+        assert (await it.desk.deliver(body(1))).status == 503
+        assert it.where() == "nothing"
+        it.files.heal()
+        it.clock.advance(fallback_module.DOUBT)
+        assert it.where() == "spool"
+        assert (await it.desk.deliver(body(1))).status == 200
+
+
 async def test_a_full_spool_answers_503_and_loses_nothing_that_it_has(tmp_path: Path) -> None:
     async with scene(tmp_path, limit=MEBIBYTE) as it:
         it.inbox.is_down = True
@@ -185,3 +199,43 @@ async def test_live_deliveries_go_to_the_inbox_while_the_backlog_is_still_draini
         assert any(b'"evt_1000"' in each.body for each in it.inbox.events.values())
         await it.drain()
         assert len(it.inbox.events) == 621
+
+
+async def test_a_record_that_is_stuck_in_a_failing_spool_keeps_nobody_from_an_inbox_that_is_back(
+    tmp_path: Path,
+) -> None:
+    async with scene(tmp_path) as it:
+        it.inbox.is_down = True
+        assert (await it.desk.deliver(body(1))).status == 200
+        it.files.breaks = lambda name, _nth: ENOSPC if name in {"create", "write"} else None
+        await it.spool.set_aside((await it.spool.take(1))[0], "refused")
+        assert it.files.fired and it.spool.waiting == 1, "it could not be set aside, and is not taken again"
+        assert (await it.desk.deliver(body(2))).status == 503
+        it.inbox.is_down = False
+        it.clock.advance(60)
+        await it.drain()
+        assert (await it.desk.deliver(body(3))).status == 200
+        assert it.where() == "inbox"
+
+
+async def test_a_spool_that_hangs_keeps_nobody_from_an_inbox_that_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool_module, "PATIENCE", 0.05)
+    async with scene(tmp_path) as it:
+        gate = threading.Event()
+        monkeypatch.setattr(it.files, "sync", lambda _descriptor: gate.wait(20))
+        it.inbox.is_down = True
+        draining = None
+        try:
+            assert (await it.desk.deliver(body(1))).status == 503
+            it.clock.advance(60)
+            draining = asyncio.create_task(it.drainer.step())
+            await asyncio.sleep(0)
+            it.inbox.is_down = False
+            assert (await it.desk.deliver(body(2))).status == 200
+            assert not draining.done(), "the drainer hangs with its disk"
+        finally:
+            gate.set()
+            if draining is not None:
+                await draining

@@ -27,6 +27,8 @@ class BrokenFiles(Files):
         self.breaks: Callable[[str, int], int | None] = lambda _name, _nth: None
         """Given a call's name and its number: the errno that it fails with."""
         self.fired = 0
+        self.unreadable = ""
+        """What the names of the files have in them that cannot be read."""
         self.synced: list[int] = []
 
     def sync(self, descriptor: int) -> None:
@@ -45,6 +47,12 @@ class BrokenFiles(Files):
             super().write(descriptor, content[: len(content) // 2], offset)  # torn in the middle, as a full disk does
             raise
         super().write(descriptor, content, offset)
+
+    def read(self, descriptor: int, size: int, offset: int) -> bytes:
+        if self.unreadable and self.unreadable in str(Path(f"/proc/self/fd/{descriptor}").readlink()):
+            self.fired += 1
+            raise OSError(EIO, os.strerror(EIO))
+        return super().read(descriptor, size, offset)
 
     def create(self, path: Path) -> int:
         self._meet("create")
@@ -117,6 +125,11 @@ def listing(folder: Path) -> list[str]:
 def how_it_ended(child: int) -> int:
     """The exit code of a forked child; minus the signal that ended it."""
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def descriptors() -> int:
+    """How many this process has open."""
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
 def segments(folder: Path) -> list[Path]:

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import AsyncExitStack, closing, suppress
+from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 from nats.errors import Error as NatsError
 
 from landfast.cli.storm.load import Connection
+from landfast.domain.errors import JournalUnavailableError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
+from landfast.journals import jetstream_link
+from landfast.journals.jetstream import JetStreamJournal
+from landfast.testing.factory import DAWN, delivery
 from tests.crash.history import History, Line, Phase
-from tests.journals.jetstream_bench import Bench
+from tests.journals.jetstream_bench import INBOX, Bench, Elsewhere
 from tests.nats import Cluster, Nats
 from tests.powerloss.checker import Books, Cut, Stored, after_the_drain
 from tests.shops import ORDER, Shop, sqlite_shop
@@ -113,6 +120,45 @@ async def test_the_leader_of_three_dies_under_load_and_nothing_is_lost_or_double
     cut = Cut(sent={key: hashlib.sha256(body).digest() for key, body in senders.bodies.items()}, acknowledged=ok)
     assert after_the_drain(cut, await _books(shop)) == []
     print(f"{at_the_kill} acknowledged before the kill, {senders.refused} refused or unknown in all")
+
+
+@pytest.mark.req("R8", "R53")
+async def test_twins_that_arrive_together_are_all_answered_and_one_is_new(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the servers agree on a message, its leader refuses a copy of it. That is no answer yet, to nobody."""
+    refused: list[int] = []
+
+    def noting(ack: jetstream_link.Ack) -> bool:
+        is_early = ack.error is not None and ack.error.err_code == jetstream_link.IN_PROCESS
+        refused.extend([ack.error.err_code] if ack.error is not None else [])
+        return is_early
+
+    monkeypatch.setattr(jetstream_link.Ack, "is_early", property(noting))
+    async with AsyncExitStack() as stack:
+        journals = [JetStreamJournal(cluster.url, inbox=INBOX, otherwise=Elsewhere()) for _ in range(3)]
+        for journal in journals:
+            stack.push_async_callback(journal.close)
+            await journal.open()
+        await _answers(journals[0])
+        for number in range(20):
+            first = delivery(f"evt_{number}")
+            twins = [
+                msgspec.structs.replace(first, received_at=DAWN + timedelta(milliseconds=each)) for each in range(12)
+            ]
+            batches = [journals[each % 3].record(twins[4 * each : 4 * each + 4]) for each in range(3)]
+            rows = itertools.chain.from_iterable(await asyncio.gather(*batches))
+            assert sorted([row.is_new for row in rows]) == [False] * 11 + [True]
+    assert set(refused) == {jetstream_link.IN_PROCESS}, "void: no twin came too early"
+
+
+async def _answers(journal: JetStreamJournal) -> None:
+    """Wait until its stream has a leader."""
+    async with asyncio.timeout(30):
+        while True:
+            with suppress(JournalUnavailableError):
+                await journal.record([delivery("evt_first")])
+                return
 
 
 async def _leader(node: Nats, *, other_than: str = "") -> str:

@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import msgpack
 
 from landfast import config
 from landfast.app.broker import examine_journal
@@ -222,9 +223,12 @@ async def test_what_the_inbox_refuses_is_set_aside_with_its_bytes(
     ]
 
 
-async def test_a_message_that_is_none_of_ours_is_set_aside(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("text", [b"hello?", msgpack.encode([delivery("no_text")]).replace(b"no_text", b"no_tex\xff")])
+async def test_a_message_that_is_none_of_ours_is_set_aside(
+    bench: Bench, caplog: pytest.LogCaptureFixture, text: bytes
+) -> None:
     journal, backlog = await bench.journal(), await bench.backlog()
-    await bench.publish(b"hello?", lane="3")
+    await bench.publish(text, lane="3")
     await journal.record([delivery()])
 
     async def step() -> bool:

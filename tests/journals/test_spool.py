@@ -15,15 +15,23 @@ import pytest
 
 from landfast.domain.errors import JournalUnavailableError
 from landfast.domain.ids import BootId
+from landfast.journals import folder as folder_module
+from landfast.journals import records as records_module
+from landfast.journals.folder import Folder, waiting_in
+from landfast.journals.records import MARK, encode, encode_mark
+from landfast.journals.segments import seed_of
 from landfast.journals.spool import Spool
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import deliveries, delivery
 from tests.journals.backlog import BacklogSuite, Held, ids, of
 from tests.journals.spools import (
+    ENOSPC,
     MEBIBYTE,
     OTHER,
     BrokenFiles,
+    HastyFiles,
     aside,
+    descriptors,
     everything,
     listing,
     opened,
@@ -138,6 +146,17 @@ async def test_the_limit_is_the_folders_and_counts_what_neighbours_have(tmp_path
             await two.record([delivery("evt_2", body=b"x" * 200_000)])
 
 
+async def test_what_could_not_be_read_again_is_not_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records_module, "LONGEST", 1000)
+    async with opened(tmp_path) as spool:
+        with pytest.raises(JournalUnavailableError, match="more than a spool can keep"):
+            await spool.record([delivery(body=b"x" * 1000)])
+        await spool.record([delivery(body=b"x" * 500)])
+        assert len(await spool.take(500)) == 1
+
+
 async def test_segments_are_cut_so_that_draining_frees_room(tmp_path: Path) -> None:
     async with opened(tmp_path, limit=64 * MEBIBYTE) as spool:
         for number in range(6):
@@ -211,3 +230,65 @@ async def test_a_sync_that_takes_long_keeps_nobody_waiting_but_its_own_batch(tmp
         gate.set()
         await recording
         assert spool.waiting == 1
+
+
+async def test_what_is_refused_again_after_it_was_renamed_is_still_known_as_set_aside(tmp_path: Path) -> None:
+    async with opened(tmp_path) as spool:
+        await spool.record(deliveries(1))
+        await spool.set_aside((await spool.take(1))[0], "refused")
+    for _ in range(3):
+        (path,) = aside(tmp_path)
+        path.rename(path.with_suffix(".seg"))
+        async with opened(tmp_path, boot=OTHER) as spool:
+            await spool.set_aside((await spool.take(1))[0], "refused")
+        assert waiting_in(tmp_path) == (0, 1), listing(tmp_path)
+
+
+async def test_segments_are_found_again_however_many_there_were_and_whatever_the_clock_said(tmp_path: Path) -> None:
+    """A disk that is full for an hour has every batch try a new number."""
+    clock = ManualClock()
+    clock.advance(400 * 365 * 86_400.0)
+    files = BrokenFiles()
+    async with opened(tmp_path, clock=clock, files=files) as spool:
+        spool._folder._number = 999_998
+        files.always("create", ENOSPC)
+        with pytest.raises(JournalUnavailableError):
+            await spool.record(deliveries(1, prefix="refused"))
+        files.heal()
+        await spool.record(deliveries(1))
+    assert "-1000000.seg" in listing(tmp_path)[0]
+    assert waiting_in(tmp_path) == (1, 0)
+    assert await everything(tmp_path) == ids(deliveries(1))
+
+
+async def test_of_a_thousand_orphans_only_so_many_are_held_open_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_module, "ADOPTED", 10)
+    for number in range(35):
+        seed = seed_of(tmp_path / f"0-{number:04x}-0.seg")
+        record = encode([delivery(f"evt_{number:04}")], seed=seed)
+        (tmp_path / f"{number:013}-{number:04x}-000001.seg").write_bytes(encode_mark(MARK, seed=seed) + record)
+    clock, found = ManualClock(), list[str]()
+    before = descriptors()
+    async with opened(tmp_path, clock=clock) as spool:
+        while taken := await spool.take(500):
+            assert descriptors() - before < 15
+            found += [one.key for one in of(taken)]
+            await spool.forget(taken)
+            clock.advance(2)
+    assert found == [f"evt_{number:04}" for number in range(35)], "all of them, oldest first"
+
+
+async def test_processes_that_start_together_make_the_folder_together(tmp_path: Path) -> None:
+    for number in range(30):
+        folder = tmp_path / f"{number}" / "var" / "spool"
+        everybody = threading.Barrier(4)
+
+        def start(boot: int, folder: Path = folder, everybody: threading.Barrier = everybody) -> None:
+            spool = Folder(folder, boot=BootId(b"boot-%03d" % boot), began=0.0, limit=MEBIBYTE, files=HastyFiles())
+            everybody.wait(20)
+            spool.open()
+            spool.close()
+
+        await asyncio.gather(*(asyncio.to_thread(start, boot) for boot in range(4)))

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from landfast.domain.errors import ConfigError, JournalUnavailableError
+from landfast.domain.ids import BootId
+from landfast.intake.drain import Drainer
+from landfast.journals import spool as spool_module
 from landfast.journals.mounts import file_system_of
 from landfast.journals.spool import check_keeps
-from landfast.testing.factory import deliveries
-from tests.journals.backlog import ids
+from landfast.testing.clock import ManualClock
+from landfast.testing.factory import deliveries, delivery
+from tests.intake.desk import MemoryRecorder
+from tests.journals.backlog import ids, of
 from tests.journals.spools import (
     EIO,
     ENOSPC,
     EROFS,
+    OTHER,
     BrokenFiles,
     aside,
+    descriptors,
     everything,
     how_it_ended,
     listing,
@@ -204,3 +212,128 @@ def test_memory_and_container_layers_are_refused_by_name(tmp_path: Path) -> None
     if file_system_of(Path("/dev/shm")) == "tmpfs":
         with pytest.raises(ConfigError, match="spool_anywhere"):
             check_keeps(Path("/dev/shm/landfast-spool"))
+
+
+async def test_a_segment_that_cannot_be_read_holds_up_no_other_and_is_drained_when_it_can(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    boots = [BootId(b"boot-%03d" % number) for number in range(3)]
+    for boot in boots:
+        async with opened(tmp_path, boot=boot) as spool:
+            await spool.record([delivery(boot.decode())])
+    files, clock, inbox = BrokenFiles(), ManualClock(), MemoryRecorder()
+    async with opened(tmp_path, boot=OTHER, files=files, clock=clock) as spool:
+        drainer = Drainer(spool, inbox, clock=clock)
+        files.unreadable = boots[1].hex()
+        for _ in range(10):
+            clock.advance(await drainer.step())
+        assert files.fired
+        assert [one.key for one in inbox.events.values()] == ["boot-000", "boot-002"]
+        assert caplog.text.count("cannot be read") == 1
+        files.unreadable = ""
+        clock.advance(await drainer.step())
+        assert len(inbox.events) == 3 and listing(tmp_path) == []
+
+
+async def test_a_segment_that_cannot_even_be_adopted_stops_no_start_and_leaks_no_descriptor(tmp_path: Path) -> None:
+    for boot in (b"boot-000", b"boot-001"):
+        async with opened(tmp_path, boot=BootId(boot)) as spool:
+            await spool.record([delivery(boot.decode())])
+    files, clock = BrokenFiles(), ManualClock()
+    files.unreadable = b"boot-000".hex()
+    async with opened(tmp_path, boot=OTHER, files=files, clock=clock) as spool:
+        assert [one.key for one in of(await spool.take(500))] == ["boot-001"]
+        before = descriptors()
+        for _ in range(10):
+            clock.advance(2)
+            await spool.take(500)
+        assert files.fired > 10 and descriptors() == before
+        files.unreadable = ""
+        clock.advance(2)
+        assert [one.key for one in of(await spool.take(500))] == ["boot-000"]
+
+
+async def test_a_drained_segment_that_cannot_be_removed_is_not_drained_over_and_over(tmp_path: Path) -> None:
+    files, clock, inbox = BrokenFiles(), ManualClock(), MemoryRecorder()
+    async with opened(tmp_path, files=files, clock=clock) as spool:
+        await spool.record(deliveries(3))
+        files.always("unlink", EROFS)
+        drainer = Drainer(spool, inbox, clock=clock)
+        for _ in range(20):
+            clock.advance(await drainer.step())
+        assert files.fired and len(inbox.batches) == 1 and spool.waiting == 0
+        await spool.record(deliveries(1, prefix="later"))  # it is still good for writing
+        for _ in range(5):
+            clock.advance(await drainer.step())
+        assert len(inbox.batches) == 2 and len(segments(tmp_path)) == 1
+    async with opened(tmp_path, boot=OTHER) as spool:
+        assert list(await spool.take(500)) == [], "the next process knows how far it was drained"
+    assert listing(tmp_path) == []
+
+
+async def test_a_disk_that_hangs_is_waited_for_only_so_long_and_what_it_wrote_late_is_drained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool_module, "PATIENCE", 0.05)
+    gate = threading.Event()
+
+    class Hanging(BrokenFiles):
+        def sync(self, descriptor: int) -> None:
+            assert gate.wait(20)
+            super().sync(descriptor)
+
+    files = Hanging()
+    async with opened(tmp_path, files=files) as spool:
+        try:
+            with pytest.raises(JournalUnavailableError, match="did not answer within"):
+                await spool.record(deliveries(1))
+            writes = files.calls.count("write")
+            for _ in range(3):
+                with pytest.raises(JournalUnavailableError, match="has not answered"):
+                    await spool.record(deliveries(1, prefix="refused"))
+        finally:
+            gate.set()
+        assert ids(of(await spool.take(500))) == ids(deliveries(1))
+        assert files.calls.count("write") == writes, "what was refused piled up behind it"
+        await spool.record(deliveries(1, prefix="later"))
+
+
+async def test_every_folder_that_had_to_be_made_is_synced_into_its_parent(tmp_path: Path) -> None:
+    class Watched(BrokenFiles):
+        def sync_folder(self, folder: Path) -> None:
+            synced.add(folder)
+            super().sync_folder(folder)
+
+    synced: set[Path] = set()
+    async with opened(tmp_path / "var" / "lib" / "spool", files=Watched()):
+        assert synced == {tmp_path, tmp_path / "var", tmp_path / "var" / "lib"}
+
+
+async def test_nothing_is_acknowledged_in_a_file_that_somebody_has_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "spool"
+    async with opened(folder) as spool:
+        await spool.record(deliveries(2))
+        segments(folder)[0].unlink()
+        await spool.record(deliveries(1, prefix="moved"))
+        (path,) = segments(folder)
+        assert path.name.endswith("-000002.seg"), "the next file was not begun"
+        # What was acknowledged before is still drained, as long as we live.
+        assert set(ids(of(await spool.take(500)))) == set(ids([*deliveries(2), *deliveries(1, prefix="moved")]))
+        path.unlink()
+        folder.rmdir()
+        with pytest.raises(JournalUnavailableError, match="No such file"):
+            await spool.record(deliveries(1, prefix="refused"))
+        folder.mkdir()
+        await spool.record(deliveries(1, prefix="later"))
+    assert await everything(folder) == ids(deliveries(1, prefix="later"))
+
+
+async def test_a_start_that_dies_while_it_tries_the_folder_leaves_nothing_for_ever(tmp_path: Path) -> None:
+    files = BrokenFiles()
+    files.always("unlink", EROFS)
+    with pytest.raises(ConfigError):
+        async with opened(tmp_path, files=files):
+            pass
+    assert files.fired and len(listing(tmp_path)) == 1
+    assert await everything(tmp_path) == []
+    assert listing(tmp_path) == []

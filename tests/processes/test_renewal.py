@@ -110,6 +110,21 @@ async def test_a_process_that_does_not_start_in_the_new_way_leaves_the_old_ones_
         await until(lambda: shop.count(State.DONE), 1)
 
 
+async def test_what_the_application_starts_while_it_is_loaded_holds_nothing_up(shop: Shop) -> None:
+    """A helper process keeps what it inherits open for as long as it lives."""
+    helper = "import subprocess, sys\nif '_try' in sys.argv:\n"
+    helper += "    pathlib.Path('helper').write_text(str(subprocess.Popen(['sleep', '600']).pid))\n"
+    (shop.folder / "shop.py").write_text(APP + helper + ORDER)
+    try:
+        async with shop.serving() as serve:
+            before = set(serve.processes)
+            os.kill(serve.pid, signal.SIGHUP)
+            await serve.until(lambda: len(serve.processes) == 2 and not before & serve.processes.keys())
+            os.kill(int((shop.folder / "helper").read_text()), 0)  # it is there: it was not waited for
+    finally:
+        os.kill(int((shop.folder / "helper").read_text()), signal.SIGKILL)
+
+
 async def test_a_terminal_that_is_closed_stops_it(shop: Shop) -> None:
     """The same signal, sent by the kernel because the user has gone."""
     ours, theirs = os.openpty()

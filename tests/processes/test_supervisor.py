@@ -237,6 +237,30 @@ async def test_one_that_does_not_get_ready_replaces_nobody(monkeypatch: pytest.M
     assert await running == 0
 
 
+async def test_a_worker_whose_database_is_away_does_not_keep_an_intake_from_its_new_secrets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = Stage(FOREVER, FOREVER, WAITS, FOREVER, monkeypatch=monkeypatch, intakes=1, workers=1)
+    running = asyncio.create_task(stage.supervisor.run())
+    await stage.until(lambda: len(stage.pids("ready")) == 2)
+    first = set(stage.pids("ready"))
+    assert await stage.supervisor.replace()
+    await stage.until(lambda: first < set(stage.pids("ended")) and len(stage.pids("ready")) == 4)
+    assert 75 in [news.code for news in stage.news if news.role == "worker"]
+    stage.supervisor.stop()
+    assert await running == 0
+
+
+async def test_an_intake_that_cannot_open_its_inbox_now_replaces_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(FOREVER, WAITS, monkeypatch=monkeypatch, intakes=1, workers=0)
+    running = asyncio.create_task(stage.supervisor.run())
+    await stage.until(lambda: len(stage.pids("ready")) == 1)
+    assert not await stage.supervisor.replace()
+    assert stage.pids("ready")[0] not in stage.pids("ended")
+    stage.supervisor.stop()
+    assert await running == 0
+
+
 async def test_a_slot_that_waits_to_try_again_is_filled_by_the_successor(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage(READY + "sys.exit(1)", FOREVER, monkeypatch=monkeypatch)
 

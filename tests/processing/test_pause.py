@@ -260,3 +260,45 @@ async def test_a_handler_that_is_buried_beside_a_paused_one_makes_a_dead_letter_
     await shop.drain()
     summary = (await shop.show("evt_1")).summary
     assert (summary.state, summary.handler) == (State.DEAD, HandlerName("create_order"))
+
+
+@pytest.mark.req("R33")
+async def test_a_worker_that_starts_claims_nothing_before_it_knows_what_is_paused(live: Shop) -> None:
+    live.on(name="create_order")(insert)
+    await pause(live)
+    await live.deliver(*(f"evt_{n:02}" for n in range(30)))
+    switches, asked, answered = live.inbox.switches, asyncio.Event(), asyncio.Event()
+
+    async def slowly() -> Any:
+        asked.set()
+        await answered.wait()
+        return await switches()
+
+    live.inbox.switches = slowly
+    async with running(live):
+        await asked.wait()
+        for _ in range(3):  # as often as a claim would need
+            assert await live.states() == {State.READY: 30}
+        answered.set()
+        await until(lambda: paused(live, 30), "all of them wait")
+    assert await live.orders() == []
+
+
+async def paused(shop: Shop, count: int) -> bool:
+    return await shop.states() == {State.PAUSED: count}
+
+
+async def test_the_breaker_of_a_handler_that_is_in_the_code_no_longer_holds_up_nobody(shop: Shop) -> None:
+    """Who has no such handler could never find out that it is mended, and would bring back a few at a time for ever."""
+    shop.on(name="create_order")(insert)
+    await shop.inbox.throw(SwitchKind.BREAKER, "handler:gone", why="the CRM is away", who="an older worker", lasting=5)
+    worker = shop.worker()
+    await worker.drain()
+    await pause(shop)
+    await shop.deliver(*(f"evt_{n:02}" for n in range(60)))
+    await worker._switches.look()
+    await worker.drain()
+    assert await shop.states() == {State.PAUSED: 60}
+    await shop.inbox.release(SOURCE, "stripe")
+    await worker._switches.look()
+    assert await shop.states() == {State.READY: 60}

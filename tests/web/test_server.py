@@ -14,6 +14,7 @@ import pytest
 import trustme
 
 from landfast.domain.errors import ConfigError
+from landfast.journals.folder import ADOPTED, SEGMENTS
 from landfast.web.http import server as server_module
 from landfast.web.http.front import Limits
 from landfast.web.http.server import HttpServer, listen
@@ -50,7 +51,10 @@ def test_a_port_that_needs_privileges_is_refused_with_a_sentence() -> None:
 
 def test_connections_are_capped_below_the_file_descriptors_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
-    assert server_module._within_descriptors(Limits()).connections == 960
+    assert server_module._within_descriptors(Limits()).connections == 832
+    assert server_module.SPARE_DESCRIPTORS >= 64 + SEGMENTS + ADOPTED
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 256))
+    assert server_module._within_descriptors(Limits()).connections == 128
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert server_module._within_descriptors(Limits()).connections == 10_000
 

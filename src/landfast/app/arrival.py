@@ -12,7 +12,7 @@ from landfast.app import stores
 from landfast.app.stores import InboxStore, make_wakeup, prepare
 from landfast.config import Settings
 from landfast.domain.delivery import Delivery, Recorded
-from landfast.domain.errors import InboxUnavailableError, JournalUnavailableError, UnavailableError, UserError
+from landfast.domain.errors import InboxUnavailableError, JournalUnavailableError, UnavailableError
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.journal import Journal
 from landfast.ports.wakeup import Wakeup
@@ -77,11 +77,10 @@ async def _arrive(settings: Settings, inbox: InboxStore, wakeup: LateWakeup) -> 
     try:
         await inbox.open()
         await inbox.migrate()
-        identity = await inbox.identity()
+        await wakeup.become(make_wakeup(settings.store, await inbox.identity()))
     except BaseException:
         await inbox.close()
         raise
-    await wakeup.become(make_wakeup(settings.store, identity))
 
 
 async def _arrive_later(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, clock: Clock) -> None:
@@ -133,7 +132,7 @@ async def _persist(what: str, arrive: Callable[[], Awaitable[None]], clock: Cloc
             await arrive()
         except UnavailableError:
             continue
-        except UserError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it was, deliveries wait until it is there
             # It answers, and cannot be used as it is: nobody at the terminal reads an exit code any more.
             if told != str(error):
                 telemetry.error(f"{what} cannot be opened, and is tried again", error=error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +10,9 @@ from functools import partial
 from landfast.app.arrival import journal_arrived
 from landfast.app.stores import InboxStore
 from landfast.config import Settings
-from landfast.domain.ids import BootId
+from landfast.domain.delivery import Delivery
+from landfast.domain.errors import UnavailableError
+from landfast.domain.ids import BootId, EventId
 from landfast.domain.readiness import Readiness
 from landfast.intake.drain import Drainer
 from landfast.intake.fallback import Fallback, Where
@@ -22,6 +24,7 @@ from landfast.journals.folder import waiting_in
 from landfast.journals.mounts import FORGETFUL, file_system_of
 from landfast.journals.spool import Spool, check_keeps
 from landfast.ports.clock import Clock
+from landfast.ports.inbox import Memory
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
@@ -93,7 +96,7 @@ async def journaled(
         stack.push_async_callback(spool.close)
         # It may come back as an older self: what it has forgotten must not be a duplicate.
         outage = Outage(clock, where=name, on_begin=seen.clear, waiting=lambda: spool.waiting)
-        fallback = Fallback(first, spool, outage=outage, name=name)
+        fallback = Fallback(first, spool, outage=outage, clock=clock, name=name)
         stack.push_async_callback(fallback.close)
         drainer = Drainer(
             spool,
@@ -101,7 +104,7 @@ async def journaled(
             clock=clock,
             outage=outage,
             was_known=tally.was_known,
-            brought=inbox.brought,
+            brought=inbox.brought if settings.journal is None else partial(brought_if_it_says, inbox),
             drained=lambda count: wakeup.nudge() if count else None,
         )
         stack.push_async_callback(drainer.close)
@@ -109,6 +112,15 @@ async def journaled(
         yield Journaled(
             fallback, lambda: fallback.where, name, has_spool=True, meters=spool.meters, settle=drainer.close
         )
+
+
+async def brought_if_it_says(inbox: Memory, deliveries: Sequence[Delivery]) -> frozenset[EventId]:
+    """For what a broker has taken, and knew already. It is safe there, so an inbox that is away holds up nothing: they
+    count as ours then, as they are after an answer of the broker that came too late."""
+    try:
+        return await inbox.brought(deliveries)
+    except UnavailableError:
+        return frozenset(delivery.event_id for delivery in deliveries)
 
 
 def examine_spool(settings: Settings) -> list[Check]:

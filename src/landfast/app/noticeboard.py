@@ -40,7 +40,8 @@ class Noticeboard:
     async def _read(self) -> Mapping[str, str]:
         switches = await self._board.switches()
         paused = [f"{one.kind} {one.name}" for one in switches if one.kind is not SwitchKind.BREAKER]
-        broken = [f"{one.name} ({one.why})" for one in switches if one.kind is SwitchKind.BREAKER]
+        # By name alone: why is the text of somebody's error, and anybody may ask here. `landfast doctor` says it.
+        broken = [one.name for one in switches if one.kind is SwitchKind.BREAKER]
         told = {"paused": ", ".join(paused), "breakers": ", ".join(broken)}
         return {name: text for name, text in told.items() if text}
 

@@ -51,11 +51,11 @@ async def still_holds(marks: RedisMarks, inbox: Origin, timeline: Timeline) -> b
     """Whether nothing has changed, as far as a glance can tell."""
     if timeline != Timeline(await inbox.identity(), await inbox.epoch()):
         return False
-    return await _knows_all(inbox, await marks.recent(timeline, GLANCE) or ())
+    return await _agree(marks, inbox, timeline, GLANCE)
 
 
-async def _agree(marks: RedisMarks, inbox: Origin, timeline: Timeline) -> bool:
-    recent = await marks.recent(timeline, RECENT)
+async def _agree(marks: RedisMarks, inbox: Origin, timeline: Timeline, count: int = RECENT) -> bool:
+    recent = await marks.recent(timeline, count)
     return recent is not None and await _knows_all(inbox, recent)
 
 

@@ -6,6 +6,7 @@ import difflib
 import ipaddress
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -107,12 +108,18 @@ def networks(name: str, given: Iterable[Any]) -> tuple[str, ...]:
     """Addresses and networks, as they are written."""
     for each in given:
         try:
-            ipaddress.ip_network(each)
-        except (ValueError, TypeError):
-            raise ConfigError(
-                f'{name}: {each!r} is no address or network; write each as "192.0.2.7" or "192.0.2.0/24"'
-            ) from None
+            ipaddress.ip_network(each if isinstance(each, str) else "")  # a number would be an address too
+        except ValueError:
+            fix = _network_of(each) or 'write each as "192.0.2.7" or "192.0.2.0/24"'
+            raise ConfigError(f"{name}: {each!r} is no address or network; {fix}") from None
     return tuple(given)
+
+
+def _network_of(written: Any) -> str:
+    """`did you mean 'x'?` for a network that is written with the address of one machine in it."""
+    with suppress(ValueError):
+        return f"did you mean '{ipaddress.ip_network(str(written), strict=False)}'?"
+    return ""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -37,6 +37,8 @@ def source(
     if "public_url" in known:
         known["public_url"] = _public_url(known["public_url"], where)
     if "allow_from" in known:
+        if not known["allow_from"]:
+            raise ConfigError(f"{where}allow_from is empty; name who may send, or leave it out for everybody")
         known["allow_from"] = networks(f"{where}allow_from", known["allow_from"])
     extra = {key: value for key, value in options.items() if key not in SOURCE_KEYS}
     return SourceSettings(name=name, secrets=secrets, options=extra, described=described, **known)

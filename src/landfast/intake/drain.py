@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from landfast import telemetry
 from landfast.domain.delivery import Delivery
 from landfast.domain.errors import RowRefusedError, UnavailableError
@@ -74,12 +76,13 @@ class Drainer:
     async def close(self) -> None:
         """Stop. A batch that is with the inbox has a moment to arrive; then it is given back, and whether it did is
         found out by whoever takes it next."""
-        if self._loop is not None:
+        loop, self._loop = self._loop, None
+        if loop is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(MOMENT):
                     await self._stepping.acquire()
-            self._loop.cancel()
-            await asyncio.wait([self._loop])
+            loop.cancel()
+            await asyncio.wait([loop])
 
     async def run(self) -> None:
         while True:
@@ -89,14 +92,17 @@ class Drainer:
 
     async def step(self) -> float:
         """Bring one batch over; how many seconds to wait before the next. Never raises."""
-        if not self._outage.may_try():
-            return max(self._outage.remaining(), SOON)  # no attempt is due, or somebody else's is under way
-        began = self._clock.monotonic()
+        if (wait := self._outage.remaining()) > 0:
+            return max(wait, SOON)  # no attempt is due
         try:
             taken = await self._backlog.take(BATCH_DELIVERIES)
             if not taken:
-                self._outage.abandon()
                 return SOON if self._hurries else IDLE
+            # Not before: a disk that hangs would keep everybody else from finding out that the inbox is back.
+            if not self._outage.may_try():
+                await self._backlog.give_back(taken)
+                return SOON
+            began = self._clock.monotonic()
             await self._bring(taken)
         except UnavailableError as error:
             self._outage.began(error)
@@ -138,7 +144,8 @@ class Drainer:
         # order, so that the older one is the new one.
         rows = sorted([one for each in part for one in each.deliveries], key=lambda delivery: delivery.event_id)
         recorded = await self._inbox.record(rows)
-        return [(delivery, row.is_new) for delivery, row in zip(rows, recorded, strict=True)]
+        # As the inbox has it: another body under a known key is an event of its own.
+        return [(replace(one, event_id=row.event_id), row.is_new) for one, row in zip(rows, recorded, strict=True)]
 
     async def _split(self, part: list[Taken], error: RowRefusedError) -> list[list[Taken]]:
         """One bad row must not keep its neighbours here: halve until it is alone. The older half is the last."""
@@ -156,7 +163,9 @@ class Drainer:
             return []
         # An answer of the inbox that came too late, or a crash before we could forget: it has them from ourselves.
         ours = await self._brought(again)
-        return [delivery for delivery in again if delivery.event_id not in ours]
+        # A request that names one event twice was counted as one that is new, and one that is not.
+        once = {(one.event_id, one.received_at, one.headers): one for one in again}
+        return [delivery for delivery in once.values() if delivery.event_id not in ours]
 
     def _count(self, known: Sequence[Delivery], new: int) -> None:
         self._drained(new)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import RowRefusedError, UnavailableError
 from landfast.intake.outage import SLOW, Outage
+from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal
 
 Where = Literal["inbox", "journal", "spool", "nothing"]
+
+DOUBT = 10.0
+"""Seconds for which a spool that has failed is said to. For ever would be too long: a load balancer that is told so
+sends nobody, and then nobody finds out that there is room again."""
 
 
 class SpoolJournal(Journal, Protocol):
@@ -24,12 +30,16 @@ class SpoolJournal(Journal, Protocol):
 class Fallback:
     """A journal of two. Senders see the same 200 from either."""
 
-    def __init__(self, first: Journal, spool: SpoolJournal, *, outage: Outage, name: Where = "inbox") -> None:
+    def __init__(
+        self, first: Journal, spool: SpoolJournal, *, outage: Outage, clock: Clock, name: Where = "inbox"
+    ) -> None:
         self._first = first
         self._spool = spool
         self._outage = outage
+        self._clock = clock
         self._name: Where = name
         self._is_spool_failing = False
+        self._failed_at = -math.inf
         self._abandoned: set[asyncio.Task[Sequence[Recorded]]] = set()
 
     @property
@@ -37,7 +47,7 @@ class Fallback:
         """Where the next delivery would become durable, as far as is known."""
         if not self._outage.is_on:
             return self._name
-        return "nothing" if self._is_spool_failing else "spool"
+        return "nothing" if self._is_spool_failing and self._clock.monotonic() - self._failed_at < DOUBT else "spool"
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
         recorded = await self._try_first(deliveries) if self._is_worth_trying() else None
@@ -47,6 +57,7 @@ class Fallback:
             recorded = await self._spool.record(deliveries)
         except UnavailableError:
             self._is_spool_failing = True
+            self._failed_at = self._clock.monotonic()
             raise
         self._is_spool_failing = False
         return recorded
@@ -58,8 +69,11 @@ class Fallback:
 
     def _is_worth_trying(self) -> bool:
         """During an outage the drainer finds out when it is over, and no sender waits for that; unless there is nothing
-        to drain, because the spool fails too."""
-        return not self._outage.is_on or (not self._spool.waiting and self._outage.may_try())
+        to drain, or the spool fails too, and with it perhaps the drainer."""
+        if not self._outage.is_on:
+            return True
+        is_left_to_the_drainer = self._spool.waiting and not self._is_spool_failing
+        return not is_left_to_the_drainer and self._outage.may_try()
 
     async def _try_first(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded] | None:
         """None where it did not answer. It may have committed all the same: then the inbox knows what is drained."""
@@ -81,6 +95,7 @@ class Fallback:
             self._outage.abandon()
             raise
         self._outage.ended()
+        self._is_spool_failing = False  # as far as is known: in the next outage it is tried anew
         return recorded
 
     def _abandon(self, attempt: asyncio.Task[Sequence[Recorded]]) -> None:

@@ -55,7 +55,9 @@ def address_of(text: str) -> Address | None:
         found = ip_address(text)
     except ValueError:
         return None
-    return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
+    if isinstance(found, IPv4Address):
+        return found
+    return found.ipv4_mapped or IPv6Address(int(found))  # without a zone: it may be any text, and names a cable of ours
 
 
 def _client(peer: Address | None, headers: Headers, trusted: Networks) -> Address | None:

@@ -8,12 +8,21 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+TRIES = 5
+"""Of making a file: before it is locked, a neighbour that starts may clear it away."""
+
 
 class Files:
     def create(self, path: Path) -> int:
         """A new, locked file under this name. Nobody sees it before it is locked, or a neighbour would take it for one
         that was left behind. Crash before the rename: a file called .new, which the next start clears away; after it:
         an empty segment."""
+        for _ in range(TRIES - 1):
+            with suppress(BlockingIOError, FileExistsError, FileNotFoundError):
+                return self._create(path)
+        return self._create(path)
+
+    def _create(self, path: Path) -> int:
         new = path.with_suffix(".new")
         descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
@@ -34,7 +43,7 @@ class Files:
             return None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(descriptor).st_nlink:
+            if self.has_name(descriptor):
                 return descriptor
         except BlockingIOError:
             pass
@@ -72,6 +81,10 @@ class Files:
 
     def cut(self, descriptor: int, size: int) -> None:
         os.ftruncate(descriptor, size)
+
+    def has_name(self, descriptor: int) -> bool:
+        """Whether the file is in a folder still; one that was removed can be written to like any other."""
+        return os.fstat(descriptor).st_nlink > 0
 
     def size(self, descriptor: int) -> int:
         return os.fstat(descriptor).st_size

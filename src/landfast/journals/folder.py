@@ -22,10 +22,15 @@ SEGMENTS = 64
 SMALLEST = 1024 * 1024
 """Bytes of a segment, at least: below, making files would cost more than filling them."""
 
+ADOPTED = 64
+"""Segments held, above which no more are adopted before some are drained: a process that died a thousand times in one
+outage left a thousand, and descriptors are for senders too."""
+
 TAKEN_BYTES = 8 * 1024 * 1024
 """Bytes of records taken at a time: as much as a batch of live deliveries may have."""
 
-NAME = re.compile(r"\d{13}-[0-9a-f]+-\d{6}(-\d+)?\.(seg|bad)")
+NAME = re.compile(r"\d{13,}-[0-9a-f]+-\d{6,}(-\d+)*\.(seg|bad)")
+"""However long its numbers have grown: a segment that is not known by its name is never drained."""
 
 
 class Folder:
@@ -41,6 +46,8 @@ class Folder:
         self._segments: list[Segment] = []
         self._elsewhere = 0
         """Bytes in the folder that are not ours: of other processes, and set aside."""
+        self._unreadable: set[str] = set()
+        """Segments that the log has a line about."""
 
     @property
     def records(self) -> int:
@@ -55,14 +62,16 @@ class Folder:
     def open(self) -> None:
         """Make it where it is missing, try it, and adopt what was left behind in it."""
         try:
-            if not self._path.is_dir():
-                self._path.mkdir(mode=0o700, parents=True)
-                self._files.sync_folder(self._path.parent)
+            missing = [folder for folder in (self._path, *self._path.parents) if not folder.is_dir()]
+            if missing:
+                self._path.mkdir(mode=0o700, parents=True, exist_ok=True)  # a neighbour may start at the same time
+                for folder in missing:
+                    self._files.sync_folder(folder.parent)
             for left in self._path.glob("*.new"):
                 if (descriptor := self._files.adopt(left)) is not None:
                     self._files.unlink(left)
                     self._files.close(descriptor)
-            trial = self._path / f"{self._stem}.trial"
+            trial = self._name(0)  # as a segment is called: crash before it is gone, and the next start clears it away
             self._files.close(self._files.create(trial))
             self._files.unlink(trial)
             self.adopt()
@@ -91,7 +100,7 @@ class Folder:
         for name, size in sorted(self._files.sizes(self._path)):
             if name in held or not NAME.fullmatch(name):
                 continue
-            segment = Segment.adopt(self._path / name, self._files) if name.endswith(".seg") else None
+            segment = self._adopt(name)
             if segment is None:
                 elsewhere += size
                 continue
@@ -106,11 +115,14 @@ class Folder:
         taken: list[Taken] = []
         deliveries = size = 0
         for segment in self._segments:
-            while deliveries < limit and size < TAKEN_BYTES and (found := segment.take()) is not None:
-                place, record = found
-                taken.append(Taken(record.deliveries, place))
-                deliveries += len(record.deliveries)
-                size += place.end - place.start
+            try:
+                while deliveries < limit and size < TAKEN_BYTES and (found := segment.take()) is not None:
+                    place, record = found
+                    taken.append(Taken(record.deliveries, place))
+                    deliveries += len(record.deliveries)
+                    size += place.end - place.start
+            except OSError as error:
+                self._tell_unreadable(segment.path.name, error)
         if not taken:
             self._clear()  # of segments that held nothing but what was set aside
         return taken
@@ -145,6 +157,21 @@ class Folder:
         self._segments.clear()
         self._writing = None
 
+    def _adopt(self, name: str) -> Segment | None:
+        if not name.endswith(".seg") or len(self._segments) >= ADOPTED:
+            return None
+        try:
+            return Segment.adopt(self._path / name, self._files)
+        except OSError as error:
+            self._tell_unreadable(name, error)
+            return None
+
+    def _tell_unreadable(self, name: str, error: OSError) -> None:
+        """It stays, and is tried again; the others are drained meanwhile."""
+        if name not in self._unreadable:
+            telemetry.error("spool: a segment cannot be read", file=name, error=error)
+        self._unreadable.add(name)
+
     def _append(self, content: bytes, records: int) -> None:
         for is_last in (False, True):
             try:
@@ -173,7 +200,9 @@ class Folder:
     def _clear(self) -> None:
         """Let go of what is drained, the one that is written to among them: an empty spool has no files."""
         for segment in [segment for segment in self._segments if segment.is_drained]:
-            segment.discard()
+            if not segment.discard():
+                segment.save()  # and held on to: let go of, it would be adopted and drained again, over and over
+                continue
             self._segments.remove(segment)
             if segment is self._writing:
                 self._writing = None

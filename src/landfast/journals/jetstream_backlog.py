@@ -198,7 +198,7 @@ class JetStreamBacklog:
             return None
         try:
             return Taken(_decode(message.data), message)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             telemetry.error("set aside: a message that is none of Landfast's", subject=message.subject, error=error)
             await self.set_aside(taken, "not a delivery")
             return None

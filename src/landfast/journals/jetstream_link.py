@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -34,6 +34,19 @@ ANSWER_WITHIN = 3.0
 """Seconds for an answer of JetStream. An election of a stream's leader takes about as long, and most senders wait for
 five at least."""
 
+IN_PROCESS = 10158
+"""JetStream's error for a message whose id it is just storing: somebody else sent it a moment ago."""
+
+STORED_AFTER = 0.01
+"""Seconds: about what the servers of a cluster take to agree on a message."""
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks at whether the connection was given up."""
+
+CLOSE_WITHIN = 1.0
+"""Seconds for an orderly end: into a cable that was pulled, what is unsent can be neither sent nor dropped, and TCP
+tries for a quarter of an hour."""
+
 
 class Message(NamedTuple):
     lane: str
@@ -46,6 +59,7 @@ class Message(NamedTuple):
 
 class Refusal(msgspec.Struct, frozen=True):
     description: str = "no reason given"
+    err_code: int = 0
 
 
 class Ack(msgspec.Struct, frozen=True):
@@ -53,6 +67,11 @@ class Ack(msgspec.Struct, frozen=True):
 
     error: Refusal | None = None
     duplicate: bool = False
+
+    @property
+    def is_early(self) -> bool:
+        """Whether it is no answer yet: another copy of the message is being stored, which is no promise."""
+        return self.error is not None and self.error.err_code == IN_PROCESS
 
 
 _decode_ack = msgspec.json.Decoder(Ack).decode
@@ -111,26 +130,41 @@ class Link:
         """Publish all of them, and wait for all of their acknowledgements together. JournalUnavailableError when one is
         refused, and as soon as one cannot come any more: nobody knows then what became of the messages."""
         client = await self.client()
-        awaited: dict[str, asyncio.Future[Ack]] = {}
         try:
             async with asyncio.timeout(ANSWER_WITHIN):
-                for message in messages:
-                    self._asked += 1
-                    reply = f"{self._prefix}.{self._asked}"
-                    awaited[reply] = self._acks[reply] = asyncio.get_running_loop().create_future()
-                    subject, headers = self.address.subject(message.lane), self._headers(message)
-                    await client.publish(subject, message.body, reply=reply, headers=headers)
-                acks = [await ack for ack in awaited.values()]
+                acks = await self._publish(client, messages)
+                while again := [place for place, ack in enumerate(acks) if ack.is_early]:
+                    await asyncio.sleep(STORED_AFTER)
+                    later = await self._publish(client, [messages[place] for place in again])
+                    for place, ack in zip(again, later, strict=True):
+                        acks[place] = ack
         except (NatsError, OSError, TimeoutError) as error:
             why = f"no answer within {ANSWER_WITHIN:g} s" if isinstance(error, TimeoutError) else _said(error)
             raise JournalUnavailableError(f"journal: {len(messages)} messages are not acknowledged: {why}") from None
-        finally:
-            for reply in awaited:  # what comes later is not waited for
-                del self._acks[reply]
         for ack in acks:
             if ack.error is not None:
                 raise JournalUnavailableError(f"journal: a message is not acknowledged: {ack.error.description}")
         return acks
+
+    async def _publish(self, client: Client, messages: Sequence[Message]) -> list[Ack]:
+        start, self._asked = self._asked + 1, self._asked + len(messages)
+        awaited: dict[str, asyncio.Future[Ack]] = {
+            f"{self._prefix}.{number}": asyncio.get_running_loop().create_future()
+            for number in range(start, self._asked + 1)
+        }
+        self._acks |= awaited
+
+        async def publish() -> None:
+            for reply, message in zip(awaited, messages, strict=True):
+                subject, headers = self.address.subject(message.lane), self._headers(message)
+                await client.publish(subject, message.body, reply=reply, headers=headers)
+
+        try:
+            await _apart(publish())
+            return [await ack for ack in awaited.values()]
+        finally:
+            for reply in awaited:  # what comes later is not waited for
+                del self._acks[reply]
 
     def _headers(self, message: Message) -> dict[str, str]:
         # Only the stream that was checked may take it: where it was deleted, another may listen to its subjects.
@@ -153,13 +187,14 @@ class Link:
             client, lost = Client(), asyncio.Event()
             try:
                 await self._connect(client, lost)
-                await lost.wait()
+                await _end_of(client, lost)
             except Exception as error:  # noqa: BLE001 - whatever it was, the next attempt may succeed
                 await self._note(error)
             finally:
                 self._left()
                 with suppress(Exception):  # one that was never connected, or is away: so much the better
-                    await client.close()
+                    async with asyncio.timeout(CLOSE_WITHIN):
+                        await client.close()
             await asyncio.sleep(TRY_AGAIN_AFTER)
 
     async def _connect(self, client: Client, lost: asyncio.Event) -> None:
@@ -202,6 +237,25 @@ class Link:
 
     async def _note(self, error: Exception) -> None:
         self._last_error = _said(error)
+
+
+async def _apart(publishing: Coroutine[Any, Any, None]) -> None:
+    """In a task of its own: while the library waits for room to write, it swallows a cancellation, and with it the end
+    of our patience."""
+    task = asyncio.create_task(publishing)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # looked at: perhaps nobody else will
+    try:
+        await asyncio.shield(task)
+    finally:
+        task.cancel()
+
+
+async def _end_of(client: Client, lost: asyncio.Event) -> None:
+    """Return when the connection is given up. The library tells of it once its socket is closed: that may take long."""
+    while not (client.is_closed or lost.is_set()):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_EVERY):
+                await lost.wait()
 
 
 def _said(error: BaseException) -> str:

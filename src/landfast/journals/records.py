@@ -19,6 +19,7 @@ from typing import NamedTuple
 import msgspec
 
 from landfast.domain.delivery import Delivery
+from landfast.domain.errors import JournalUnavailableError
 
 MARK = 16
 """Bytes before the first record."""
@@ -57,6 +58,8 @@ class Damaged(NamedTuple):
 
 def encode(deliveries: Sequence[Delivery], *, seed: int) -> bytes:
     body = _encoder.encode(deliveries)
+    if len(body) > LONGEST:  # it would be taken for damage when it is read
+        raise JournalUnavailableError(f"a request of {len(body)} bytes is more than a spool can keep")
     head = struct.pack(">4sII", MAGIC, len(body), zlib.crc32(body, seed))
     return b"".join((head, zlib.crc32(head, seed).to_bytes(4), body))
 

@@ -24,9 +24,9 @@ class Place(NamedTuple):
 
 
 class Segment:
-    def __init__(self, path: Path, descriptor: int, files: Files, *, end: int = MARK) -> None:
+    def __init__(self, path: Path, descriptor: int, files: Files) -> None:
         self.path = path
-        self.end = end
+        self.end = MARK
         """Everything before it is on the disk for good."""
         self.is_given_up = False
         """Nothing may be written to it any more."""
@@ -48,6 +48,7 @@ class Segment:
             files.sync_folder(path.parent)
         except BaseException:
             segment.discard()
+            segment.close()
             raise
         return segment
 
@@ -57,10 +58,15 @@ class Segment:
         descriptor = files.adopt(path)
         if descriptor is None:
             return None
-        segment = cls(path, descriptor, files, end=max(MARK, files.size(descriptor)))
+        segment = cls(path, descriptor, files)
         segment.is_given_up = True
-        segment._drained = segment._next = decode_mark(segment._read(MARK, 0), seed=segment._seed)
-        segment.records = count(segment._read, segment._next, segment.end, seed=segment._seed)
+        try:
+            segment.end = max(MARK, files.size(descriptor))
+            segment._drained = segment._next = decode_mark(segment._read(MARK, 0), seed=segment._seed)
+            segment.records = count(segment._read, segment._next, segment.end, seed=segment._seed)
+        except BaseException:
+            segment.close()
+            raise
         return segment
 
     @property
@@ -83,6 +89,10 @@ class Segment:
             self.is_given_up = True
             self._cut_back()
             raise
+        if not self._files.has_name(self._descriptor):
+            # Somebody has removed it. While we live it is drained; nobody would find it after us.
+            self.is_given_up = True
+            raise OSError(errno.ENOENT, f"{self.path.name} is not there any more")
         self.end += len(content)
         self.records += records
 
@@ -128,11 +138,15 @@ class Segment:
         with suppress(OSError):
             self._save_mark()
 
-    def discard(self) -> None:
-        """Crash before the name is gone for good: it is drained again, and the inbox knows all of it."""
-        with suppress(OSError):
+    def discard(self) -> bool:
+        """Whether it could be removed. Crash before the name is gone for good: it is drained again, and the inbox knows
+        all of it."""
+        try:
             self._files.unlink(self.path)
+        except OSError:
+            return False
         self.close()
+        return True
 
     def close(self) -> None:
         """Let go of the lock: from here on it is anybody's."""

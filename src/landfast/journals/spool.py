@@ -19,6 +19,10 @@ from landfast.ports.clock import Clock
 
 T = TypeVar("T")
 
+PATIENCE = 10.0
+"""Seconds for one batch: most senders have given up by then, and nobody may wait without an end for a disk that
+hangs."""
+
 LOOK_EVERY = 1.0
 """Seconds between two looks for segments that a neighbour left behind when it died."""
 
@@ -44,6 +48,8 @@ class Spool:
         self._folder = Folder(path, boot=boot, began=began, limit=limit, files=files or Files())
         self._thread: ThreadPoolExecutor | None = None
         self._spooled = 0
+        self._late: asyncio.Future[int] | None = None
+        """A batch that nobody waits for any more."""
         self._looked_at = clock.monotonic()
 
     async def open(self) -> None:
@@ -73,8 +79,17 @@ class Spool:
         return {"spool_records": self._folder.records, "spool_bytes": self._folder.size, "spooled": self._spooled}
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
-        """Answers after the sync. Everything is new to it: what is not, the inbox will say when it is drained."""
-        self._spooled += await self._run(lambda: self._folder.append(requests(deliveries)))
+        """Answers after the sync. Everything is new to it: what is not, the inbox will say when it is drained. What
+        takes too long is refused, and drained all the same if it gets there."""
+        if self._late is not None and not self._late.done():  # what is asked of the disk now would only pile up
+            raise JournalUnavailableError(f"the spool {self._path} has not answered for more than {PATIENCE:g} s")
+        writing = asyncio.ensure_future(self._run(lambda: self._folder.append(requests(deliveries))))
+        done, _ = await asyncio.wait([writing], timeout=PATIENCE)
+        if not done:
+            self._late = writing
+            writing.add_done_callback(asyncio.Future.exception)  # looked at: nobody else will
+            raise JournalUnavailableError(f"the spool {self._path} did not answer within {PATIENCE:g} s")
+        self._spooled += writing.result()
         return [Recorded(delivery.event_id, is_new=True, in_inbox=False) for delivery in deliveries]
 
     async def take(self, limit: int) -> Sequence[Taken]:

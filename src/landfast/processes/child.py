@@ -58,12 +58,6 @@ class Child:
     def stdout(self) -> asyncio.StreamReader | None:
         return self._process.stdout
 
-    async def last_words(self) -> str:
-        """The last line that it writes to a standard error that we read, when it is the last."""
-        assert self._process.stderr is not None  # noqa: S101 - whoever asks has asked for it in `start`
-        lines = (await self._process.stderr.read()).decode("utf-8", "replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
     async def wait_ready(self) -> bool:
         """False when it ended before it was ready."""
         try:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import socket
-from asyncio.subprocess import DEVNULL, PIPE
+from asyncio.subprocess import DEVNULL
 from dataclasses import dataclass
-from typing import assert_never
+from typing import IO, assert_never
 
 from landfast.domain.ids import WorkerId
 from landfast.processes.child import Child
@@ -30,9 +30,9 @@ class Crew:
                 return await Child.start(["drain", app, *prints])
         assert_never(role)
 
-    async def trial(self) -> Child:
+    async def trial(self, words: IO[bytes]) -> Child:
         """A process that loads the application, and is ready if the others could be. It prints into the void."""
-        return await Child.start(["_try", self.plan.app, *self._tls()], stdout=DEVNULL, stderr=PIPE)
+        return await Child.start(["_try", self.plan.app, *self._tls()], stdout=DEVNULL, stderr=words)
 
     def _tls(self) -> list[str]:
         given = (("--tls-cert", self.plan.tls_cert), ("--tls-key", self.plan.tls_key))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Awaitable, Callable
+from typing import IO
 
 from landfast import telemetry
 from landfast.processes.child import Child
@@ -12,9 +14,11 @@ from landfast.processes.systemd import Notices
 
 
 class Renewal:
-    def __init__(self, supervisor: Supervisor, *, trial: Callable[[], Awaitable[Child]], notices: Notices) -> None:
+    def __init__(
+        self, supervisor: Supervisor, *, trial: Callable[[IO[bytes]], Awaitable[Child]], notices: Notices
+    ) -> None:
         """`trial` starts a process that loads the application and looks for what would stop the others; it says that
-        it is ready when it found nothing."""
+        it is ready when it found nothing, and what it found into the file."""
         self._supervisor = supervisor
         self._trial = trial
         self._notices = notices
@@ -49,16 +53,23 @@ class Renewal:
 
     async def _try_out(self) -> str:
         """What is wrong with the application as it is now; nothing, if nothing is."""
-        child = await self._trial()
-        said = asyncio.create_task(child.last_words())  # read from the start, or a full pipe would hold it up
-        try:
-            async with asyncio.timeout(READY_WITHIN):
-                if await child.wait_ready():
-                    return ""
-                return (await said).removeprefix("landfast: ") or "loading the application failed without a word"
-        except TimeoutError:
-            return f"loading the application took more than {READY_WITHIN:g} s"
-        finally:
-            child.kill()
-            await child.wait()
-            await said
+        # A file, and no pipe: what the application starts while it is loaded may hold that open for ever.
+        with tempfile.TemporaryFile() as words:
+            child = await self._trial(words)
+            try:
+                async with asyncio.timeout(READY_WITHIN):
+                    if await child.wait_ready():
+                        return ""
+                    await child.wait()
+                return _last_line(words).removeprefix("landfast: ") or "loading the application failed without a word"
+            except TimeoutError:
+                return f"loading the application took more than {READY_WITHIN:g} s"
+            finally:
+                child.kill()
+                await child.wait()
+
+
+def _last_line(words: IO[bytes]) -> str:
+    words.seek(0)
+    lines = words.read().decode("utf-8", "replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")

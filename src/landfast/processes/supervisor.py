@@ -168,11 +168,14 @@ class Supervisor:
         if life is None:
             return False
         await asyncio.wait([life.greeted], timeout=READY_WITHIN)
-        if not life.child.is_ready:
+        if life.child.is_ready:
+            self._successors[slot] = life
+        else:
             life.child.kill()
-            await life.ended
-            return False
-        self._successors[slot] = life
+            # A database that is away is no reason to break off: the intakes may have new secrets to take up. The slot
+            # then tries again, in the new way. An intake goes on in the old one, and answers 503 until it is back.
+            if await life.ended != TRY_AGAIN or self._roles[slot] == "intake":
+                return False
         old = self._lives[slot]
         old.child.dismiss()
         self._rouse()  # the old one may be dead, and its slot waiting to try again

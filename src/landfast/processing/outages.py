@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -53,6 +53,8 @@ class Outages:
     """Breakers that opened or closed here, for whoever tells the other workers."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when there is something to tell."""
+    has_handler: Callable[[HandlerName], bool] = lambda _name: True
+    """Whether this worker has a handler of that name."""
     _recent: dict[HandlerName, OrderedDict[EventId, bool]] = field(default_factory=dict)
     """Whether something was away, for the last events of each handler."""
 
@@ -93,6 +95,8 @@ class Outages:
 
     def hear(self, name: str, seconds: float, why: str, who: str) -> None:
         """Another worker's breaker is open."""
+        if name != LEDGER and not self.has_handler(_handler(name)):
+            return  # of another version of the code: nothing here would ever find out that it is mended
         breaker = self.breaker(name)
         if breaker.hear(self.clock.monotonic(), seconds, why):
             telemetry.error(_told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, why=why, by=who)
@@ -104,7 +108,7 @@ class Outages:
     def breaker(self, name: str) -> Breaker:
         if name == LEDGER:
             return self.infrastructure
-        return self.handlers.setdefault(HandlerName(name.removeprefix(_HANDLER)), Breaker())
+        return self.handlers.setdefault(_handler(name), Breaker())
 
     def _learn_one(self, handler: HandlerName, work: Work, result: Result) -> Result:
         match result:
@@ -177,6 +181,10 @@ class Outages:
     def _tell(self, name: str) -> None:
         self.untold.add(name)
         self.changed.set()
+
+
+def _handler(breaker: str) -> HandlerName:
+    return HandlerName(breaker.removeprefix(_HANDLER))
 
 
 def _told(name: str, of_ledger: str, of_handler: str) -> str:

@@ -5,6 +5,7 @@ Where the inbox itself is away nobody can agree on anything, and each worker fin
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -63,6 +64,8 @@ class Switches:
     who: str
     resumed: Callable[[], None] = lambda: None
     """Called when paused events are ready again."""
+    heard: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the inbox has said for the first time what is switched off."""
     _heard: Mapping[tuple[SwitchKind, str], Switch] = field(default_factory=dict)
     _believed: dict[str, str] = field(default_factory=dict)
     """Who told us of a breaker that is open here, by the breaker's name."""
@@ -112,6 +115,7 @@ class Switches:
             if kind is SwitchKind.BREAKER:
                 self.outages.hope(name)
         self._heard = now
+        self.heard.set()
 
     def _hear_of(self, breaker: Switch) -> None:
         if breaker.who == self.who or self.clock.monotonic() < self._doubted.get(breaker.who, float("-inf")):

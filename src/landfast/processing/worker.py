@@ -93,7 +93,7 @@ class Worker:
         self._gate = Gate()
         self._threads = Threads(hands + EFFECTS_AT_ONCE)
         self._leases, self._effect_leases = Leases(), Leases()
-        self.outages = Outages(clock)
+        self.outages = Outages(clock, has_handler=lambda name: any(name == one.name for one in registry.handlers))
         pauses = Pauses()
         self._switches = Switches(bench, self.outages, pauses, clock, worker.hex(), self._crew.call)
         self._settler = Settler(bench, clock, self._leases)
@@ -118,6 +118,7 @@ class Worker:
                 chores.create_task(self._settler.run())
                 endless = [chores.create_task(chore()) for chore in self._chores()]
                 try:
+                    await self._hear_first()
                     async with asyncio.TaskGroup() as work:
                         for _ in range(self._hands):
                             work.create_task(self._hand())
@@ -159,6 +160,11 @@ class Worker:
             partial(self._renew, self._bench, self._leases),
             partial(self._renew, self._effects, self._effect_leases),
         )
+
+    async def _hear_first(self) -> None:
+        """Nothing is claimed before it is known what operators have paused."""
+        while not (self._stopping.is_set() or self._switches.heard.is_set()):
+            await self._pause(LOOK_EVERY, self._switches.heard)
 
     async def _hand(self) -> None:
         pace = Pace()

@@ -23,8 +23,9 @@ BACKLOG = 2048
 SWEEP_SECONDS = 0.5
 """How late a deadline may be noticed. A look at 10,000 connections takes half a millisecond."""
 
-SPARE_DESCRIPTORS = 64
-"""Of the file descriptors that the process may open, these are left for databases, logs and listeners."""
+SPARE_DESCRIPTORS = 192
+"""Of the file descriptors that the process may open, these are left: 64 for databases, logs and listeners, and 128 for
+the segments of a spool that fills up. Where there are few, half."""
 
 
 LAST_WORDS = 0.25
@@ -133,7 +134,7 @@ def _within_descriptors(limits: Limits) -> Limits:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return limits
-    return replace(limits, connections=max(1, min(limits.connections, soft - SPARE_DESCRIPTORS)))
+    return replace(limits, connections=max(1, min(limits.connections, soft - min(SPARE_DESCRIPTORS, soft // 2))))
 
 
 def _why_not(error: OSError, host: str, port: int) -> str:

@@ -3,6 +3,10 @@
 INSERT INTO tally (boot, source, received, stored, duplicate, rejected) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET
     received = excluded.received,
-    stored = CASE WHEN excluded.duplicate > duplicate THEN excluded.stored ELSE max(stored, excluded.stored) END,
+    stored = CASE
+        WHEN excluded.duplicate > duplicate THEN excluded.stored
+        WHEN excluded.duplicate < duplicate THEN stored -- an older report that arrived late
+        ELSE max(stored, excluded.stored)
+    END,
     duplicate = max(duplicate, excluded.duplicate),
     rejected = max(rejected, excluded.rejected)
