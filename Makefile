@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 TESTS  ?= tests
+# Many tests wait for servers and processes more than they compute: one more at a time than there are cores.
+JOBS   ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
 .PHONY: help demo test check requirements bench mutants fuzz chaos soak powerloss docs format lock clean
 
@@ -13,7 +15,7 @@ demo: $(VENV)/runtime  ## the storm: 11,247 deliveries of one event, the worker 
 	@$(BIN)/landfast demo
 
 test: $(VENV)/dev  ## every test, against real servers that it starts itself
-	@$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report= $(TESTS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cov --cov-report= $(TESTS)
 	@$(if $(filter-out tests tests/,$(TESTS)),echo "a part of the tests: no look at the coverage floor",$(BIN)/python -m tests.coverage_floor)
 
 powerloss: $(VENV)/dev  ## crash images of both databases under load, recovered and checked; needs root and loop mounts

@@ -216,6 +216,8 @@ async def test_an_inbox_that_lost_its_tail_unnoticed_is_found_out_by_a_glance(tm
         await one.told()
         epoch = one.epoch()
         lose(tmp_path / "inbox.db", "a")
+        await asyncio.gather(*[other.begin(f"later_{number}") for number in range(300)])  # a second or two of traffic
+        await other.told()
         assert one.seen.has(event_of("a")), "void: it would not have been swallowed"
         clock.advance(EVERY)
         one.seen._tender._is_wanted.set()

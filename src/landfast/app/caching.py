@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-
-from redis.exceptions import RedisError
+from typing import TYPE_CHECKING
 
 from landfast.caches.local import LocalSeen
-from landfast.caches.redis import RedisMarks
-from landfast.caches.shared import SharedSeen
-from landfast.caches.timeline import Origin
 from landfast.config import Server, Settings
 from landfast.domain.errors import ConfigError
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.seen import Seen
+
+if TYPE_CHECKING:  # late below: its client takes a third of a process's start, and most have no such cache
+    from landfast.caches.redis import RedisMarks
+    from landfast.caches.timeline import Origin
 
 
 @asynccontextmanager
@@ -23,6 +23,8 @@ async def seen_cache(settings: Settings, inbox: Origin, clock: Clock, chance: Ch
     if settings.redis is None:
         yield LocalSeen()
         return
+    from landfast.caches.shared import SharedSeen
+
     seen = SharedSeen(marks_at(settings.redis, chance.bytes(8)), inbox, clock=clock, name=str(settings.redis))
     seen.start()
     try:
@@ -32,6 +34,10 @@ async def seen_cache(settings: Settings, inbox: Origin, clock: Clock, chance: Ch
 
 
 def marks_at(server: Server, boot: bytes) -> RedisMarks:
+    from redis.exceptions import RedisError
+
+    from landfast.caches.redis import RedisMarks
+
     try:
         return RedisMarks(server.target, boot=boot)
     except (ValueError, TypeError, RedisError):  # not repeated: the address may hold a password

@@ -18,8 +18,9 @@ from landfast.ports.inbox import Memory
 ASKED_AT_ONCE = 1_000
 """Events in one question to the inbox: a few milliseconds for either database."""
 
-GLANCE = 100
-"""Events that are asked for now and then: a database that lost its tail has lost the very newest."""
+GLANCE = 1_000
+"""Events that are asked for every few seconds: a database that lost its tail has lost what was the newest then. So many
+come in five seconds at 200 a second; with more, somebody is always in the middle of a COMMIT, and notices."""
 
 
 class Origin(Memory, Protocol):

@@ -223,7 +223,7 @@ class GroupCommit:
         # It may come back as an older self, restored from a backup: what it has forgotten must not be a duplicate.
         self._seen.clear()
         if not self._is_down:  # once per outage, not once per batch
-            telemetry.warn("inbox unavailable, answering 503", error=error)
+            telemetry.warn("nothing can be recorded, answering 503", error=error)
         self._is_down = True
 
 

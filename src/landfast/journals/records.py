@@ -92,7 +92,7 @@ def find(read: Read, start: int, end: int, *, seed: int) -> Whole | Damaged:
     try:
         if zlib.crc32(body, seed) == crc:
             return Whole(start, after, _decoder.decode(body))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         pass  # whole, and yet not what we write: a later version's, perhaps
     return Damaged(start, after, is_tail=False)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import socket
 import sys
 from asyncio.subprocess import DEVNULL, Process
@@ -75,9 +76,14 @@ class Child:
 
     def dismiss(self) -> None:
         self.is_dismissed = True
-        with contextlib.suppress(ProcessLookupError):
-            self._process.terminate()
+        self._send(signal.SIGTERM)
 
     def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+        self._send(signal.SIGKILL)
+
+    def _send(self, number: signal.Signals) -> None:
+        # Not by the process's own methods: they look first whether it has ended, and that look would take its exit code
+        # away from the thread that waits for it.
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, number)
