@@ -136,6 +136,12 @@ MISTAKES = {
     "trusted_proxies = [true]": "landfast.toml: trusted_proxies: True is no address or network; write each as",
     'trusted_proxies = ["10.0.0.1/8"]': "landfast.toml: trusted_proxies: '10.0.0.1/8' is no address or network; did you mean '10.0.0.0/8'?",
     '[sources."a b"]\nprovider = "stripe"\nsecrets = ["x"]': "landfast.toml: sources.a b: the name 'a b' must be letters",
+    "rate = 5": "landfast.toml: there is no key 'rate'; it belongs to a source: write it under [sources.NAME]",
+    SOURCE
+    + 'secrets = ["x"]\nhttps_only = true': "landfast.toml: sources.stripe: https_only is no key of a source; write it above",
+    "spool_limit = 5": "landfast.toml: spool_limit is 5; it must be from 1048576 to 1099511627776",
+    'redis = "redis://me:hunter2@cache/shop"': "landfast.toml: redis must be an address, such as",
+    'redis = "http://me:hunter2@cache"': "landfast.toml: redis must be an address, such as",
     "port = ": "landfast.toml: not valid TOML: Invalid value",
 }
 
@@ -194,3 +200,9 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(Path, "read_text", refuse)  # root may read everything, so no file mode would do
     with pytest.raises(ConfigError, match="cannot be read: Permission denied"):
         config.load(file, environ={})
+
+
+def test_a_variable_for_what_only_a_source_has_says_where_it_belongs() -> None:
+    assert config.strange_variables({"LANDFAST_ALLOW_FROM": "10.0.0.0/8"}) == [
+        "LANDFAST_ALLOW_FROM is set, and nothing reads it; allow_from belongs to a source: write it under [sources.NAME]"
+    ]

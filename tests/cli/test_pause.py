@@ -110,6 +110,19 @@ def test_what_is_paused_is_listed_with_who_since_and_why(landfast: Run, app: Non
     assert {"why", "who", "at"} <= set(listed[0])
 
 
+def test_pausing_again_keeps_who_paused_it_and_why_unless_there_is_something_new_to_say(
+    landfast: Run, app: None
+) -> None:
+    assert landfast("pause", "create_order", "--why", "a fix is on its way").code == 0
+    (first,) = landfast("pause", "--json").json["paused"]
+    again = landfast("pause", "create_order")
+    assert again.code == 0 and "is paused already" in again.out and "(a fix is on its way)" in again.out
+    assert landfast("pause", "--json").json["paused"] == [first]
+    assert landfast("pause", "create_order", "--why", "it takes longer").code == 0
+    (second,) = landfast("pause", "--json").json["paused"]
+    assert second["why"] == "it takes longer"
+
+
 def test_a_name_of_both_a_source_and_a_handler_is_asked_about(landfast: Run, app: None) -> None:
     for command in ("pause", "resume"):
         ended = landfast(command, "shop")

@@ -17,7 +17,7 @@ from landfast.domain.census import SourceTally
 from landfast.domain.errors import RowRefusedError
 from landfast.intake import fallback as fallback_module
 from landfast.intake.drain import Drainer
-from landfast.intake.fallback import Fallback
+from landfast.intake.fallback import Alone, Fallback
 from landfast.intake.outage import Outage
 from landfast.journals import spool as spool_module
 from landfast.journals.spool import Spool
@@ -239,3 +239,19 @@ async def test_a_spool_that_hangs_keeps_nobody_from_an_inbox_that_is_back(
             gate.set()
             if draining is not None:
                 await draining
+
+
+async def test_without_a_spool_it_is_known_that_nothing_is_taken_in_and_found_out_again_when_something_is() -> None:
+    desk = Desk()
+    alone = Alone(desk.recorder, clock=desk.clock, name="journal")
+    desk.group._journal = alone
+    assert alone.where == "journal"
+    desk.recorder.is_down = True
+    assert (await desk.deliver(body())).status == 503
+    assert alone.where == "nothing"
+    desk.clock.advance(fallback_module.DOUBT)
+    assert alone.where == "journal", "a load balancer must try again some time"
+    assert (await desk.deliver(body())).status == 503
+    desk.recorder.is_down = False
+    assert (await desk.deliver(body())).status == 200
+    assert alone.where == "journal"

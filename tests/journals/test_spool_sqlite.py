@@ -161,8 +161,17 @@ def test_the_doctor_says_where_it_is_and_what_waits_in_it(tmp_path: Path) -> Non
     (tmp_path / "spool" / "0000000000001-aa-000001.seg").touch()
     (tmp_path / "spool" / "0000000000001-aa-000001-16.bad").touch()
     waiting, aside = examine_spool(inbox.settings)
-    assert "1 segments wait" in waiting.found
+    assert waiting.level is Level.WARN and "records wait in" in waiting.found
     assert aside.level is Level.WARN and "1 records are set aside" in aside.found and ".seg" in aside.fix
+
+
+def test_the_doctor_refuses_a_spool_that_is_a_file(tmp_path: Path) -> None:
+    inbox = inbox_in(tmp_path)
+    if file_system_of(tmp_path) in {"overlay", "tmpfs"}:
+        return
+    (tmp_path / "spool").touch()
+    (check,) = examine_spool(inbox.settings)
+    assert check.level is Level.FAIL and "is a file" in check.found
 
 
 async def _counts_are_right(inbox: Inbox) -> None:

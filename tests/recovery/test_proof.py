@@ -140,8 +140,8 @@ def test_counts_may_be_short_only_while_an_intake_runs_or_after_it_crashed() -> 
         assert proof.holds
         received = equation(proof, "received")
         assert str(received) == "received 5 = stored 3 + duplicate 1 + rejected 0 + in flight 1"
-        assert (
-            received.note == f"{running} running and {unclean} unclean boots of intake: up to a second of counts each"
+        assert received.note.startswith(
+            f"{running} running and {unclean} unclean boots of intake: up to a second of counts each"
         )
         assert str(equation(proof, "acknowledged is in the inbox")) == (
             "in the inbox 4 = tallied as stored 3 + not tallied 1"

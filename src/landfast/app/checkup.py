@@ -42,7 +42,7 @@ def examine_sources(declared: Iterable[SourceSettings], overall: Settings, *, no
             continue
         loaded.append(source)
         checks += _examined(source, settings, now)
-    return [*checks, *_shared(loaded)]
+    return [*checks, *_shared(loaded), *_of_https(overall)]
 
 
 def _examined(source: Source, settings: SourceSettings, now: float) -> Iterator[Check]:
@@ -146,3 +146,10 @@ def _shared(sources: Sequence[Source]) -> Iterator[Check]:
                 found = f"secret {secret.name!r} is the same as secret {one[1]!r} of source {one[0]}"
                 fix = "give each its own, so that none can sign for the other"
                 yield Check(f"source {source.name}", Level.WARN, found, fix)
+
+
+def _of_https(overall: Settings) -> Iterator[Check]:
+    if overall.https_only and not overall.trusted_proxies:
+        found = "https_only is set, and no proxy is trusted to say that a request came over HTTPS"
+        fix = "name the proxy in trusted_proxies; with landfast serve --tls-cert all is well"
+        yield Check("https_only", Level.WARN, found, fix)

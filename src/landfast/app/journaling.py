@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from landfast.app.arrival import journal_arrived
 from landfast.app.stores import InboxStore
@@ -15,7 +17,7 @@ from landfast.domain.errors import UnavailableError
 from landfast.domain.ids import BootId, EventId
 from landfast.domain.readiness import Readiness
 from landfast.intake.drain import Drainer
-from landfast.intake.fallback import Fallback, Where
+from landfast.intake.fallback import Alone, Fallback, Where
 from landfast.intake.outage import Outage
 from landfast.intake.remember import RememberingJournal
 from landfast.intake.strict import StrictJournal
@@ -87,7 +89,8 @@ async def journaled(
             opening = partial(open_journal, settings, inbox, otherwise=direct)
             first, name = await stack.enter_async_context(journal_arrived(opening, clock)), "journal"
         if settings.spool is None:
-            yield Journaled(first, lambda: name, name)
+            alone = Alone(first, clock=clock, name=name)
+            yield Journaled(alone, lambda: alone.where, name)
             return
         spool = Spool(
             settings.spool, boot=boot, clock=clock, limit=settings.spool_limit, anywhere=settings.spool_anywhere
@@ -95,7 +98,9 @@ async def journaled(
         await spool.open()
         stack.push_async_callback(spool.close)
         # It may come back as an older self: what it has forgotten must not be a duplicate.
-        outage = Outage(clock, where=name, on_begin=seen.clear, waiting=lambda: spool.waiting)
+        outage = Outage(
+            clock, where=name, then="the spool takes over", on_begin=seen.clear, waiting=lambda: spool.waiting
+        )
         fallback = Fallback(first, spool, outage=outage, clock=clock, name=name)
         stack.push_async_callback(fallback.close)
         drainer = Drainer(
@@ -132,10 +137,25 @@ def examine_spool(settings: Settings) -> list[Check]:
         found = f"{settings.spool} is on {kind}: what is acknowledged there goes with the machine or container"
         level = Level.WARN if settings.spool_anywhere else Level.FAIL
         return [Check("spool", level, found, "set spool to a folder on a disk or volume")]
+    if problem := _unusable(settings.spool):
+        return [
+            Check("spool", Level.FAIL, f"{settings.spool} {problem}", "set spool to a folder that can be written to")
+        ]
     segments, bad = waiting_in(settings.spool)
-    waiting = f"{segments} segments wait" if segments else "nothing waits"
-    checks = [Check("spool", Level.OK, f"{settings.spool} on {kind}, {waiting}")]
+    checks = [Check("spool", Level.OK, f"{settings.spool} on {kind}, nothing waits")]
+    if segments:
+        found = f"records wait in {settings.spool}, in {segments} {'file' if segments == 1 else 'files'}"
+        fix = "they are drained when the inbox is back; see that an intake runs on this machine"
+        checks = [Check("spool", Level.WARN, found, fix)]
     if bad:
         fix = f"see the log for why; a file {settings.spool}/*.bad that is renamed to .seg is tried again"
         checks.append(Check("spool", Level.WARN, f"{bad} records are set aside", fix))
     return checks
+
+
+def _unusable(path: Path) -> str:
+    if path.exists() and not path.is_dir():
+        return "is a file, and must be a folder"
+    # The nearest folder above that is there: what is missing is made at the first start.
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    return "" if os.access(there, os.W_OK | os.X_OK) else "cannot be written to"

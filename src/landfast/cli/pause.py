@@ -44,9 +44,12 @@ def pause(*, name: str | None, why: str, kind: SwitchKind | None, app: str | Non
         _list(run(_paused(inbox)), as_json=as_json)
         return 0
     kind = kind_of(inbox, name, kind, app=app)
-    run(_pause(inbox, kind, name, why))
+    before = run(_pause(inbox, kind, name, why))
     if as_json:
         say_json({"paused": name, "kind": kind})
+    elif before is not None and not why:
+        told = f" ({safe(before.why)})" if before.why else ""
+        say(f"{kind} {safe(name)} is paused already, by {safe(before.who)}{told}; landfast resume {safe(name)} ends it")
     else:
         say(f"paused {kind} {safe(name)}: what comes in is kept and waits; landfast resume {safe(name)} lets it go on")
     return 0
@@ -88,6 +91,10 @@ async def _paused(inbox: Inbox) -> Sequence[Switch]:
         return await switches.paused(archive)
 
 
-async def _pause(inbox: Inbox, kind: SwitchKind, name: str, why: str) -> None:
+async def _pause(inbox: Inbox, kind: SwitchKind, name: str, why: str) -> Switch | None:
+    """The pause that was there before. It stays as it is, unless there is something new to say about it."""
     async with inbox.archive() as archive:
-        await archive.throw(kind, name, why=why, who=operator())
+        before = next((one for one in await switches.paused(archive) if (one.kind, one.name) == (kind, name)), None)
+        if before is None or why:
+            await archive.throw(kind, name, why=why, who=operator())
+        return before

@@ -123,10 +123,18 @@ def banner(inbox: Inbox, plan: Plan, port: int | None, seconds: float) -> str:
     host = f"[{plan.host}]" if ":" in plan.host else plan.host
     settings = inbox.settings
     kept = "every ack fsynced" if settings.store.is_sqlite else "every ack committed"
+    if settings.journal is not None:
+        kept = "brought in from the journal"
     lines = [f"landfast {__version__}   ready in {seconds:.1f} s"]
     if port is not None:
         lines += [_row("inbox", [f"{scheme}://{host}:{port}/in/{source}" for source in inbox.sources])]
     lines += [_row("store", [f"{settings.store}, {kept}"]), _row("ledger", [str(settings.ledger)])]
+    layers = [
+        f"{name} {place}"
+        for name, place in (("cache", settings.redis), ("journal", settings.journal), ("spool", settings.spool))
+        if place is not None
+    ]
+    lines += [_row("layers", layers)] if layers else []
     handlers = [f"{handler.name} ({handler.source} {handler.pattern})" for handler in inbox.registry.handlers]
     if "worker" not in plan.roles:
         handlers = ["none here: run them with landfast serve --role worker, or landfast work"]

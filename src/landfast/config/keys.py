@@ -79,6 +79,8 @@ def checked(values: Mapping[str, Any], rules: Mapping[str, Key], where: str) -> 
         if rule is None:
             known = [*rules, "sources", "providers"] if rules is KEYS else [*rules]
             hint = nearest(key, known) or f"; the keys are {', '.join(known)}"
+            if key in SOURCE_KEYS:
+                hint = "; it belongs to a source: write it under [sources.NAME]"
             raise ConfigError(f"{where}there is no key {key!r}{hint}")
         if value is None:  # TOML has none: an argument that was not given
             continue
@@ -100,8 +102,12 @@ def _value(name: str, value: Any, rule: Key) -> Any:
     if rule.one_of and value not in rule.one_of:
         raise ConfigError(f"{name} is {value!r}; it must be one of {', '.join(rule.one_of)}")
     if isinstance(value, int | float) and not rule.least <= value <= rule.most:
-        raise ConfigError(f"{name} is {value}; it must be from {rule.least:g} to {rule.most:g}")
+        raise ConfigError(f"{name} is {value}; it must be from {_plain(rule.least)} to {_plain(rule.most)}")
     return value
+
+
+def _plain(limit: float) -> str:
+    return f"{limit:.0f}" if limit == int(limit) else f"{limit:g}"
 
 
 def networks(name: str, given: Iterable[Any]) -> tuple[str, ...]:

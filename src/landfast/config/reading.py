@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from landfast.config.keys import KEYS, checked, nearest, networks
+from landfast.config.keys import KEYS, SOURCE_KEYS, checked, nearest, networks
 from landfast.config.settings import POSTGRES, Address, Server, Settings, SourceSettings
 from landfast.config.sources import source
 from landfast.domain.errors import ConfigError
@@ -47,10 +47,15 @@ def strange_variables(environ: Mapping[str, str] | None = None) -> list[str]:
     known = ["LANDFAST_CONFIG", *(f"LANDFAST_{key.upper()}" for key in KEYS)]
     all_of_them = f"; the variables are {', '.join(known)}"
     return [
-        f"{name} is set, and nothing reads it{nearest(name, known) or all_of_them}"
+        f"{name} is set, and nothing reads it{_of_a_source(name) or nearest(name, known) or all_of_them}"
         for name in sorted(os.environ if environ is None else environ)
         if name.startswith("LANDFAST_") and name not in known
     ]
+
+
+def _of_a_source(name: str) -> str:
+    key = name.removeprefix("LANDFAST_").lower()
+    return f"; {key} belongs to a source: write it under [sources.NAME]" if key in SOURCE_KEYS else ""
 
 
 def _file(path: Path | str | None, environ: Mapping[str, str]) -> Path | None:
@@ -123,6 +128,8 @@ def _server(name: str, text: str, where: str) -> Server:
         is_whole = parts.scheme in SCHEMES[name] and (parts.scheme == "unix" or _are_hosts(parts.netloc, name))
     except ValueError:
         is_whole = False
+    if is_whole and name == "redis" and parts.scheme != "unix" and not parts.path.strip("/").isdigit():
+        is_whole = parts.path in ("", "/")  # a name in the place of the database's number would mean the first one
     if not is_whole:  # not repeated: it may hold a password
         raise ConfigError(f"{_named(name, where)} must be an address, such as {KEYS[name].example}")
     return Server(text, _named(name, where))

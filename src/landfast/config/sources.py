@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from landfast.config.keys import SOURCE_KEYS, checked, nearest, networks
+from landfast.config.keys import KEYS, SOURCE_KEYS, checked, nearest, networks
 from landfast.config.settings import SecretSettings, SourceSettings
 from landfast.domain.errors import ConfigError
 
@@ -111,5 +111,7 @@ def _find_misspelt(options: Mapping[str, Any], described: Mapping[str, Any], whe
     known = PROFILES.get(str(options.get("provider")))
     own = {str(name).removesuffix("?") for name in described.get("settings", known.settings if known else ())}
     for key in options:
+        if key in KEYS and key not in SOURCE_KEYS and key not in own:
+            raise ConfigError(f"{where}{key} is no key of a source; write it above the first [table] of the file")
         if key not in SOURCE_KEYS and key not in own and (hint := nearest(key, SOURCE_KEYS)):
             raise ConfigError(f"{where}there is no key {key!r}{hint}")

@@ -16,8 +16,32 @@ from landfast.ports.journal import Journal
 Where = Literal["inbox", "journal", "spool", "nothing"]
 
 DOUBT = 10.0
-"""Seconds for which a spool that has failed is said to. For ever would be too long: a load balancer that is told so
+"""Seconds for which what has failed is said to. For ever would be too long: a load balancer that is told so
 sends nobody, and then nobody finds out that there is room again."""
+
+
+class Alone:
+    """A journal with nothing behind it, and whether it takes anything now."""
+
+    def __init__(self, first: Journal, *, clock: Clock, name: Where) -> None:
+        self._first = first
+        self._clock = clock
+        self._name: Where = name
+        self._failed_at = -math.inf
+
+    @property
+    def where(self) -> Where:
+        """Where the next delivery would become durable, as far as is known."""
+        return "nothing" if self._clock.monotonic() - self._failed_at < DOUBT else self._name
+
+    async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+        try:
+            recorded = await self._first.record(deliveries)
+        except UnavailableError:
+            self._failed_at = self._clock.monotonic()
+            raise
+        self._failed_at = -math.inf
+        return recorded
 
 
 class SpoolJournal(Journal, Protocol):

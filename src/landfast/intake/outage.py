@@ -21,11 +21,13 @@ class Outage:
         clock: Clock,
         *,
         where: str = "inbox",
+        then: str = "",
         on_begin: Callable[[], None] = lambda: None,
         waiting: Callable[[], int] = lambda: 0,
     ) -> None:
         self._clock = clock
         self._where = where
+        self._then = f", {then}" if then else ""
         self._on_begin = on_begin
         self._waiting = waiting
         # Half a minute would be long here: while it is open, what could be answered for good goes the longer way.
@@ -47,7 +49,7 @@ class Outage:
     def began(self, why: object) -> None:
         """An attempt failed."""
         if self._breaker.trip(self._clock.monotonic(), str(why)):
-            telemetry.warn(f"{self._where} unavailable", error=why)
+            telemetry.warn(f"{self._where} unavailable{self._then}", error=why)
             self._on_begin()
 
     def ended(self) -> None:

@@ -75,6 +75,8 @@ class Folder:
             self._files.close(self._files.create(trial))
             self._files.unlink(trial)
             self.adopt()
+        except (FileExistsError, NotADirectoryError):
+            raise ConfigError(f"spool: {self._path} is a file, or in one; set spool to a folder") from None
         except OSError as error:
             raise ConfigError(
                 f"spool: {self._path} cannot be written to ({error.strerror or error});"

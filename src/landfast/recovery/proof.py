@@ -174,7 +174,7 @@ def _note(census: Census) -> str:
     if not _may_be_short(census):
         return "every intake stopped in order, so nothing can be in flight"
     boots = f"{census.running_boots} running and {census.unclean_boots} unclean boots of intake"
-    return f"{boots}: up to a second of counts each"
+    return f"{boots}: up to a second of counts each, and for an unclean one the outage that it ended in"
 
 
 def _add(one: Receipted, other: Receipted) -> Receipted:
