@@ -245,13 +245,17 @@ async def test_without_a_spool_it_is_known_that_nothing_is_taken_in_and_found_ou
     desk = Desk()
     alone = Alone(desk.recorder, clock=desk.clock, name="journal")
     desk.group._journal = alone
-    assert alone.where == "journal"
+
+    def where() -> str:
+        return alone.where
+
+    assert where() == "journal"
     desk.recorder.is_down = True
     assert (await desk.deliver(body())).status == 503
-    assert alone.where == "nothing"
+    assert where() == "nothing"
     desk.clock.advance(fallback_module.DOUBT)
-    assert alone.where == "journal", "a load balancer must try again some time"
+    assert where() == "journal", "a load balancer must try again some time"
     assert (await desk.deliver(body())).status == 503
     desk.recorder.is_down = False
     assert (await desk.deliver(body())).status == 200
-    assert alone.where == "journal"
+    assert where() == "journal"
