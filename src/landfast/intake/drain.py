@@ -32,6 +32,10 @@ SOON = 0.05
 MOMENT = 1.0
 """Seconds that a batch has to arrive when we stop: an inbox that is there needs a few milliseconds."""
 
+PROBE = 20
+"""Deliveries to find out with whether the inbox is back: reading a whole batch from a spool, to give it back again,
+would keep those waiting whose deliveries are being written to it."""
+
 LONGEST = 5.0
 """Seconds between two attempts when something is wrong that is no outage of the inbox."""
 
@@ -95,7 +99,7 @@ class Drainer:
         if (wait := self._outage.remaining()) > 0:
             return max(wait, SOON)  # no attempt is due
         try:
-            taken = await self._backlog.take(BATCH_DELIVERIES)
+            taken = await self._backlog.take(PROBE if self._outage.is_on else BATCH_DELIVERIES)
             if not taken:
                 return SOON if self._hurries else IDLE
             # Not before: a disk that hangs would keep everybody else from finding out that the inbox is back.

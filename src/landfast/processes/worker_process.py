@@ -32,7 +32,6 @@ def run(
     logs.to_stderr("worker")
     if lifeline is not None:
         lifeline.hold()
-    gc.freeze()  # the user's modules and ours stay as long as this process
     gc.set_threshold(YOUNG)
     if lifeline is None:
         uvloop.run(_work(inbox, worker_id, lifeline, up))
@@ -49,6 +48,8 @@ async def _work(inbox: Inbox, worker_id: WorkerId | None, lifeline: Lifeline | N
             asyncio.get_running_loop().add_signal_handler(number, worker.stop)
         beating = asyncio.create_task(watchdog.beat())
         watchdog.watch()
+        gc.collect()
+        gc.freeze()  # the user's modules, ours and the drivers stay as long as this process
         if lifeline is not None:
             lifeline.say_ready()
         up()
