@@ -181,8 +181,12 @@ async def test_a_folder_that_cannot_be_written_to_is_refused_with_a_sentence(tmp
     (tmp_path / "file").write_text("here already")
     files = BrokenFiles()
     files.always("create", EROFS)
-    for folder, disk in ((tmp_path / "file", BrokenFiles()), (tmp_path, files)):
-        with pytest.raises(ConfigError, match=r"^spool: .* cannot be written to \(.*\); fix its permissions, or set"):
+    for folder, disk, sentence in (
+        (tmp_path / "file", BrokenFiles(), r"^spool: .* is a file, or in one; set spool to a folder"),
+        (tmp_path / "file" / "in it", BrokenFiles(), r"^spool: .* is a file, or in one; set spool to a folder"),
+        (tmp_path, files, r"^spool: .* cannot be written to \(.*\); fix its permissions, or set"),
+    ):
+        with pytest.raises(ConfigError, match=sentence):
             async with opened(folder, files=disk):
                 pass
     assert files.fired
