@@ -93,6 +93,7 @@ async def test_sigterm_under_load_leaves_no_request_unanswered_and_exits_0(shop:
             assert await serve.wait() == 0
     assert crowd.in_flight_at_the_end, "void: nothing was in flight"
     assert crowd.unanswered == [], "a request that was sent got no answer"
+    assert set(crowd.statuses) == {b"200"}, "a request was answered, and turned away"
     assert time.monotonic() - crowd.ended < 10
     async with shop.archive() as archive:
         states = (await archive.census()).states
