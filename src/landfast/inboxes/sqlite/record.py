@@ -61,6 +61,8 @@ def _insert(connection: apsw.Connection, deliveries: Sequence[Delivery]) -> list
     ]  # fmt: skip
     connection.executemany(SQL["record_body"], bodies)
     held = {seq: what.hold for seq, what, _ in placed if what.hold}
-    connection.executemany(SQL["record_work"], [(*row[:4], row[6]) for row in bodies if row[0] not in held])
-    connection.executemany(SQL["record_held"], [(*row[:4], row[6], held[row[0]]) for row in bodies if row[0] in held])
+    connection.executemany(SQL["record_work"], [(*row[:4], *row[5:7]) for row in bodies if row[0] not in held])
+    connection.executemany(
+        SQL["record_held"], [(*row[:4], *row[5:7], held[row[0]]) for row in bodies if row[0] in held]
+    )
     return [Recorded(what.event_id, seq in new) for seq, what, _ in placed]

@@ -1,6 +1,6 @@
 -- The same run of what is done, once more. A run that an operator forced stays forced: its line of history says so.
-INSERT INTO work (event_id, received_at, body_seq, source, lane, run, forced, suspect, crashes, tries)
-SELECT b.event_id, b.received_at, b.seq, b.source, b.entity, s.run,
+INSERT INTO work (event_id, received_at, body_seq, source, type, lane, run, forced, suspect, crashes, tries)
+SELECT b.event_id, b.received_at, b.seq, b.source, b.type, b.entity, s.run,
        EXISTS (SELECT 1 FROM history f WHERE f.received_at = b.received_at AND f.event_id = b.event_id
                                          AND f.run = s.run AND f.signal = 'replay' AND f.reason = 'forced'),
        0, 0, '{}'

@@ -1,6 +1,6 @@
 -- The next run of what waits for an operator or a handler: fresh tries, no suspicion.
-INSERT INTO work (event_id, received_at, body_seq, source, lane, run, forced, suspect, crashes, tries)
-SELECT event_id, received_at, body_seq, source, lane, run + 1, :forced, 0, 0, '{}'
+INSERT INTO work (event_id, received_at, body_seq, source, type, lane, run, forced, suspect, crashes, tries)
+SELECT event_id, received_at, body_seq, source, type, lane, run + 1, :forced, 0, 0, '{}'
 FROM shelf
 WHERE event_id = :event_id AND state IN ('dead', 'unhandled')
 RETURNING received_at, run

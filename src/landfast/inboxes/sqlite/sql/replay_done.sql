@@ -1,6 +1,6 @@
 -- The next run of what is done: its newest line of history says so, and it is neither at work nor on the shelf.
-INSERT INTO work (event_id, received_at, body_seq, source, lane, run, forced, suspect, crashes, tries)
-SELECT b.event_id, b.received_at, b.seq, b.source, b.entity, s.run + 1, :forced, 0, 0, '{}'
+INSERT INTO work (event_id, received_at, body_seq, source, type, lane, run, forced, suspect, crashes, tries)
+SELECT b.event_id, b.received_at, b.seq, b.source, b.type, b.entity, s.run + 1, :forced, 0, 0, '{}'
 FROM identity i
 JOIN summary s ON s.seq = i.seq
 JOIN body b ON b.seq = i.seq

@@ -27,7 +27,7 @@ class GridConformance:
     ) -> None:
         held = await event_in(bench.inbox, state)
         before = await look(bench.inbox, held.event_id)
-        took_effect = await _send(bench, held, state, signal)
+        took_effect = await send(bench, held, state, signal)
         now = await look(bench.inbox, held.event_id)
         expected = after(state, signal)
         if expected is None:
@@ -73,7 +73,7 @@ class GridConformance:
         assert await look(bench.inbox, held.event_id) == before
 
 
-async def _send(bench: Bench, held: Claim, state: State, signal: Signal) -> bool:
+async def send(bench: Bench, held: Claim, state: State, signal: Signal) -> bool:
     inbox = bench.inbox
     if signal in SETTLED:
         return bool((await inbox.settle([settlement(held, signal, due_in=DELAY)]))[0])

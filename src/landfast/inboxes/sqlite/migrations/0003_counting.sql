@@ -1,0 +1,2 @@
+-- Kept for the counting of what is stored.
+SELECT 1;
