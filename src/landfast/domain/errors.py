@@ -27,7 +27,9 @@ LandfastError
 │   └── CommitRefusedError      the server answered COMMIT with an error: a failure like any other
 ├── HandlerEndedTransactionError  the handler's: it sent COMMIT or ROLLBACK itself
 ├── SwallowedDatabaseError        the handler's: it caught a database error without a savepoint
-└── DeadlineError                 the handler's: it ran past its deadline
+├── DeadlineError                 the handler's: it ran past its deadline
+├── UnexpectedError               ours: a bug met while one event was worked on; that event's attempt fails
+└── LoopEndedError                ours: a part of a worker ended while nobody was stopping it; the worker ends
 """
 
 from __future__ import annotations
@@ -156,3 +158,11 @@ class SwallowedDatabaseError(LandfastError):
 
 class DeadlineError(LandfastError):
     """The handler ran past its deadline and was cancelled."""
+
+
+class UnexpectedError(LandfastError):
+    """Something that Landfast did not foresee, while one event was worked on."""
+
+
+class LoopEndedError(LandfastError):
+    """A part of a worker ended while nobody was stopping it."""

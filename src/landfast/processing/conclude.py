@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -11,20 +10,16 @@ from typing import assert_never
 import msgspec
 
 from landfast import telemetry
-from landfast.domain.errors import StoreError
+from landfast.domain.errors import StoreError, UnexpectedError
 from landfast.domain.ids import HandlerName, ReceiptDigest
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Attempt, Claim, Outcome, Receipt, Settlement, Tries
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import Ledger
 from landfast.processing.budget import RetryBudget
+from landfast.processing.error_text import MESSAGE_AT_MOST, line_of, name_of, text_of, trace_of
 from landfast.processing.judge import Judgement, Ruling, judge
 from landfast.processing.work import Buried, Deferred, Done, Failed, Paused, Result, Spent, Work
-
-TRACE_AT_MOST = 16_000
-"""Characters of a stack trace that are kept: the innermost frames of any reasonable one."""
-
-MESSAGE_AT_MOST = 2_000
 
 LOOKS_AGAIN = 60.0
 """Seconds until an event is looked at of which one handler is switched off and another has to be tried again: neither
@@ -112,16 +107,7 @@ class Conclusion:
     def _judge(self, docket: Docket, work: Work, failed: Failed) -> None:
         handler = work.handler
         before = docket.tries.get(handler.name, Tries())
-        judgement = judge(
-            failed.error,
-            fault=failed.fault,
-            tries=before,
-            attempts=handler.attempts,
-            backoff=handler.backoff,
-            seconds=failed.seconds,
-            now=self.clock.now(),
-            fraction=self.chance.fraction(),
-        )
+        judgement = self._judgement(work, failed, before)
         line = _line(work, failed, judgement)
         docket.attempts.append(line)
         _log(work, line, judgement)
@@ -143,6 +129,27 @@ class Conclusion:
                 docket.burials[work] = tomb
             case _:
                 assert_never(judgement.ruling)
+
+    def _judgement(self, work: Work, failed: Failed, before: Tries) -> Judgement:
+        handler = work.handler
+
+        def judged(error: BaseException) -> Judgement:
+            return judge(
+                error,
+                fault=failed.fault,
+                tries=before,
+                attempts=handler.attempts,
+                backoff=handler.backoff,
+                seconds=failed.seconds,
+                now=self.clock.now(),
+                fraction=self.chance.fraction(),
+            )
+
+        try:
+            return judged(failed.error)
+        except BaseException as unexpected:  # noqa: BLE001 - to judge an error is to read it, and its class is the user's
+            telemetry.error("not_judged", event=work.claim.event_id, handler=handler.name, why=line_of(unexpected))
+            return judged(UnexpectedError())
 
     async def _bury(self, dockets: Sequence[Docket]) -> None:
         """Commit the tombstones. A conflict means that somebody finished it after all: then it is done, not dead.
@@ -223,8 +230,8 @@ def _line(work: Work, failed: Failed, judgement: Judgement) -> Attempt:
         number=work.event.attempt,
         outcome={Ruling.RETRY: "retry", Ruling.BURY: "dead", Ruling.POSTPONE: "postpone"}[judgement.ruling],
         milliseconds=_ms(failed.seconds),
-        error=type(failed.error).__name__,
-        message=text_of(failed.error)[:MESSAGE_AT_MOST],
+        error=name_of(failed.error),
+        message=text_of(failed.error),
         trace=trace_of(failed.error),
     )
 
@@ -241,18 +248,6 @@ def _log(work: Work, line: Attempt, judgement: Judgement) -> None:
         error=f"{line.error}: {line.message}"[:300],
         then="dead letter" if judgement.ruling is Ruling.BURY else f"{line.outcome} in {judgement.after:.1f} s",
     )
-
-
-def trace_of(error: BaseException) -> str:
-    lines = "".join(traceback.format_exception(error))
-    return lines if len(lines) <= TRACE_AT_MOST else "... " + lines[-TRACE_AT_MOST:]
-
-
-def text_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - a user's error class may fail to print itself
-        return "(this error cannot be printed)"
 
 
 def _ms(seconds: float) -> float:

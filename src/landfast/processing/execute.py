@@ -8,9 +8,11 @@ from types import MappingProxyType
 
 import msgspec
 
+from landfast import telemetry
 from landfast.domain import body
 from landfast.domain.errors import MalformedBodyError
 from landfast.domain.event import Event
+from landfast.domain.fault import Fault
 from landfast.domain.ids import HandlerName, InboxId, receipt_digest
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, ReceiptKey, Settlement, Tries
@@ -56,12 +58,19 @@ class Execution:
 
     async def execute(self, claims: Sequence[Claim], pace: Pace) -> list[Settlement]:
         """Prepare every event, run what has to run, and say what each comes to."""
-        plans = [self._prepare(claim) for claim in claims]
+        plans = [self._prepared(claim) for claim in claims]
         await self._run(plans, pace)
         pace.went(count=len(claims), seconds=sum(map(_seconds, plans)))
         open_plans = [plan for plan in plans if plan.settlement is None]
         concluded = await self.conclusion.conclude([(plan.claim, plan.results) for plan in open_plans])
         return [plan.settlement for plan in plans if plan.settlement is not None] + concluded
+
+    def _prepared(self, claim: Claim) -> Plan:
+        try:
+            return self._prepare(claim)
+        except Exception as unexpected:  # noqa: BLE001 - its neighbours of this claim go on
+            telemetry.error("not_prepared", event=claim.event_id, trace=unexpected)
+            return self._decided(claim, Failed(unexpected, Fault.OTHER))
 
     def _prepare(self, claim: Claim) -> Plan:
         if switch := self.pauses.sources.get(claim.source):
@@ -69,7 +78,7 @@ class Execution:
         handlers = self.registry.handlers_for(claim.source, claim.type)
         if claim.crashes >= CRASHES_AT_MOST and handlers:
             # Before decoding: the bytes themselves may be what kills us.
-            return self._spent(claim, handlers)
+            return self._decided(claim, _crashed(claim))
         headers = _headers(claim)
         try:
             data = body.decode(claim.body, headers.get("content-type"))
@@ -97,12 +106,16 @@ class Execution:
         left = (tries.due - self.clock.now()).total_seconds()
         return left if left > WAKES_EARLY else 0.0
 
-    def _spent(self, claim: Claim, handlers: Sequence[Handler]) -> Plan:
+    def _decided(self, claim: Claim, result: Result) -> Plan:
+        """One whose body is not even looked at: the same for all of its handlers."""
+        handlers = self.registry.handlers_for(claim.source, claim.type)
+        if not handlers:
+            return Plan(claim, settlement=_signal(claim, Signal.SHELVE, reason="no_handler"))
         plan = Plan(claim)
-        event = _event(claim, data=None, headers=MappingProxyType({}), attempt=1)
         for handler in handlers:
-            work = Work(claim, event, handler, self._receipt(claim, handler.name))
-            plan.results[work] = Spent("crash_loop", f"its worker died {claim.crashes} times while it ran alone")
+            attempt = claim.tries.get(handler.name, Tries()).count + 1
+            event = _event(claim, data=None, headers=MappingProxyType({}), attempt=attempt)
+            plan.results[Work(claim, event, handler, self._receipt(claim, handler.name))] = result
         return plan
 
     def _receipt(self, claim: Claim, handler: HandlerName) -> ReceiptKey:
@@ -154,6 +167,10 @@ def _event(claim: Claim, *, data: object, headers: Mapping[str, str], attempt: i
         attempt=attempt,
         run=claim.run,
     )
+
+
+def _crashed(claim: Claim) -> Spent:
+    return Spent("crash_loop", f"its worker died {claim.crashes} times while it ran alone")
 
 
 def _headers(claim: Claim) -> Mapping[str, str]:

@@ -7,6 +7,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from landfast import telemetry
 from landfast.domain.errors import (
     CommitRefusedError,
     CommitUnknownError,
@@ -19,6 +20,7 @@ from landfast.domain.errors import (
 from landfast.domain.fault import Fault
 from landfast.domain.outcome import ReceiptKey
 from landfast.ports.ledger import Ledger
+from landfast.processing.error_text import line_of, name_of
 from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
 from landfast.processing.registry import Handler
@@ -91,31 +93,32 @@ class Grouping:
             return await self._stumbled(group, stumble, pace, conflicts)
         except BLAME as error:
             cause = error.__cause__ if isinstance(error, CommitRefusedError) and error.__cause__ else error
-            fault = self.ledger.diagnose(cause)
+            fault = self._fault(cause)
             return self._at_fault(group, Failed(cause, fault), pace, conflicts)
         except ReceiptBusyError as error:
             return self._at_fault(group, Deferred("receipt_busy", 1.0, str(error)), pace, conflicts)
         except CommitUnknownError as error:
             if isinstance(error.__cause__, asyncio.CancelledError):
-                raise error.__cause__ from error  # the worker is being stopped, and must not go on here
+                raise error.__cause__ from error  # the worker's own: no handler runs in this task
             # It may have happened. The next claim looks at the receipts.
             return dict.fromkeys(group, Deferred("commit_unknown", 0.5, str(error))), [], False
         except LedgerUnavailableError as error:
             return dict.fromkeys(group, Deferred("infrastructure", 1.0, str(error))), [], False
-        except Exception as error:
-            if self.ledger.diagnose(error) is Fault.CONFLICT:  # at the receipt itself, under SERIALIZABLE
-                return self._at_fault(group, Failed(error, Fault.CONFLICT), pace, conflicts)
-            raise
+        except Exception as error:  # noqa: BLE001 - one event that we did not foresee must not cost its neighbours theirs
+            fault = self._fault(error)
+            if fault is not Fault.CONFLICT:  # at the receipt itself, under SERIALIZABLE
+                telemetry.error("unexpected", handler=handler.name, why=line_of(error), trace=error)
+            return self._at_fault(group, Failed(error, fault), pace, conflicts)
         unreached = [work for work in group if work not in reached]
         return reached, [unreached] if unreached else [], False
 
     async def _stumbled(
         self, group: list[Work], stumble: StumbledError, pace: Pace, conflicts: int
     ) -> tuple[dict[Work, Result], list[list[Work]], bool]:
-        fault = self.ledger.diagnose(stumble.error)
+        fault = self._fault(stumble.error)
         failed = Failed(stumble.error, fault, stumble.seconds)
         if fault is Fault.INFRASTRUCTURE:
-            message = f"{type(stumble.error).__name__}: {stumble.error}"
+            message = line_of(stumble.error)
             if not await self._ledger_answers():
                 return dict.fromkeys(group, Deferred("infrastructure", 1.0, message)), [], False
             if len(group) == 1 and self.excuses.excuse(stumble.work.receipt):
@@ -127,6 +130,13 @@ class Grouping:
         pace.stumbled()
         at = group.index(stumble.work)
         return {}, [part for part in (group[:at], [group[at]], group[at + 1 :]) if part], False
+
+    def _fault(self, error: BaseException) -> Fault:
+        try:
+            return self.ledger.diagnose(error)
+        except BaseException as unexpected:  # noqa: BLE001 - to diagnose an error is to read it, and its class is the user's
+            telemetry.error("not_diagnosed", error=name_of(error), why=line_of(unexpected))
+            return Fault.OTHER
 
     async def _ledger_answers(self) -> bool:
         """Whether it was the ledger that failed, or the handler that broke its own connection."""

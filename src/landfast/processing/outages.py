@@ -18,6 +18,7 @@ from landfast.domain.fault import Fault
 from landfast.domain.ids import EventId, HandlerName
 from landfast.domain.switch import SwitchKind, pause_reason
 from landfast.ports.clock import Clock
+from landfast.processing.error_text import line_of, text_of
 from landfast.processing.judge import is_away
 from landfast.processing.work import Buried, Deferred, Done, Failed, Paused, Result, Work
 
@@ -88,7 +89,7 @@ class Outages:
 
     def learn(self, handler: HandlerName, results: Mapping[Work, Result]) -> dict[Work, Result]:
         """Open or close the breakers by what came of some events; the same, without what is not the events' fault."""
-        return {work: self._learn_one(handler, work, result) for work, result in results.items()}
+        return {work: self._learned(handler, work, result) for work, result in results.items()}
 
     def trip(self, why: str) -> None:
         self._open(LEDGER, self.infrastructure, why)
@@ -110,13 +111,20 @@ class Outages:
             return self.infrastructure
         return self.handlers.setdefault(_handler(name), Breaker())
 
+    def _learned(self, handler: HandlerName, work: Work, result: Result) -> Result:
+        try:
+            return self._learn_one(handler, work, result)
+        except BaseException as unexpected:  # noqa: BLE001 - to learn from an error is to read it, and its class is the user's
+            telemetry.error("not_learned_from", event=work.claim.event_id, handler=handler, why=line_of(unexpected))
+            return result
+
     def _learn_one(self, handler: HandlerName, work: Work, result: Result) -> Result:
         match result:
             case Deferred(why="infrastructure", message=message):
                 self.trip(message)
             case Failed(fault=Fault.SCHEMA, error=error):
                 self._ledger_answers()
-                self._open(f"{_HANDLER}{handler}", self.breaker(f"{_HANDLER}{handler}"), str(error))
+                self._open(f"{_HANDLER}{handler}", self.breaker(f"{_HANDLER}{handler}"), text_of(error))
             case Failed(error=error) if is_away(error):
                 self._ledger_answers()
                 return self._found_away(handler, work, result)
@@ -134,7 +142,7 @@ class Outages:
         recent = self._remember(handler, work, away=True)
         breaker = self.breaker(f"{_HANDLER}{handler}")
         was_probe = breaker.is_probing
-        why = f"{type(failed.error).__name__}: {failed.error}"
+        why = line_of(failed.error)
         if breaker.is_open or sum(recent.values()) >= TOO_MANY:
             self._open(f"{_HANDLER}{handler}", breaker, why)
         if not breaker.is_open or self._has_waited_enough(work):

@@ -16,7 +16,7 @@ from landfast.domain.fault import Fault
 from landfast.domain.outcome import ClaimedEffect, EffectSettlement, EffectState, Tries
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import EffectStore
-from landfast.processing.conclude import MESSAGE_AT_MOST, text_of, trace_of
+from landfast.processing.error_text import line_of, name_of, text_of, trace_of
 from landfast.processing.execute import CRASHES_AT_MOST
 from landfast.processing.invoke import HandlerRaisedError, Watch, invoke
 from landfast.processing.judge import Ruling, judge
@@ -105,7 +105,7 @@ class Performance:
         )
         dead = judgement.ruling is Ruling.BURY
         if dead:
-            error_shown = f"{type(error).__name__}: {text_of(error)}"[:300]
+            error_shown = line_of(error)[:300]
             event = msgspec.json.decode(claimed.staged.context).get("id")
             telemetry.warn("effect_dead", name=known.name, event=event, reason=judgement.reason, error=error_shown)
         return _settled(
@@ -113,8 +113,8 @@ class Performance:
             EffectState.DEAD if dead else EffectState.DELAYED,
             due_in=judgement.after,
             tries=Tries(claimed.tries.count + 1, claimed.tries.spent + seconds + judgement.after),
-            error=type(error).__name__,
-            message=text_of(error)[:MESSAGE_AT_MOST],
+            error=name_of(error),
+            message=text_of(error),
             trace=trace_of(error),
         )
 

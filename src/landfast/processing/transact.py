@@ -18,6 +18,7 @@ from landfast.domain.errors import UserError
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, StagedEffect
 from landfast.ports.clock import Clock
 from landfast.ports.ledger import Ledger, LedgerTransaction
+from landfast.processing.error_text import name_of, text_of
 from landfast.processing.invoke import HandlerRaisedError, Watch, invoke
 from landfast.processing.pace import HANDLER_TIME
 from landfast.processing.registry import Handler, Registry
@@ -33,7 +34,7 @@ class StumbledError(Exception):
     """The handler raised at one event of the group; the whole transaction was rolled back."""
 
     def __init__(self, work: Work, error: BaseException, seconds: float) -> None:
-        super().__init__(type(error).__name__)
+        super().__init__(name_of(error))
         self.work = work
         self.error = error
         self.seconds = seconds
@@ -142,7 +143,9 @@ def _encoded(result: Any) -> bytes:
     try:
         encoded = msgspec.json.encode(result)
     except Exception as error:  # RecursionError, or whatever a value's own class raises
-        raise HandlerRaisedError(UserError(f"the handler's return value must be JSON or None: {error}")) from error
+        raise HandlerRaisedError(
+            UserError(f"the handler's return value must be JSON or None: {text_of(error)}")
+        ) from error
     if len(encoded) > RESULT_AT_MOST:
         raise HandlerRaisedError(UserError(f"the handler's return value is over {RESULT_AT_MOST} bytes; return ids"))
     return encoded

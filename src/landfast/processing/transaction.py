@@ -15,6 +15,7 @@ from landfast.domain.event import Event
 from landfast.domain.ids import effect_key
 from landfast.domain.outcome import ReceiptKey, StagedEffect
 from landfast.ports import ledger as port
+from landfast.processing.error_text import text_of
 from landfast.processing.registry import EffectHandler, Registry
 
 T = TypeVar("T")
@@ -48,7 +49,7 @@ class Stage:
         try:
             encoded = msgspec.json.encode(arguments)
         except Exception as error:  # noqa: BLE001 - RecursionError, or whatever a value's own class raises
-            raise UserError(f"stage({known.name}): the arguments must be JSON: {error}") from None
+            raise UserError(f"stage({known.name}): the arguments must be JSON: {text_of(error)}") from None
         self.staged[key] = StagedEffect(
             key=key,
             run=run,

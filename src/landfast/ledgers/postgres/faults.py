@@ -18,6 +18,7 @@ from landfast.domain.errors import (
 )
 from landfast.domain.fault import Fault
 from landfast.ledgers import control
+from landfast.ledgers.causes import causes
 
 if TYPE_CHECKING:
     from asyncpg import Record
@@ -50,13 +51,7 @@ OSError too)."""
 
 def diagnose(error: BaseException) -> Fault:
     """By the error itself, or by the one that it was raised from: a refused COMMIT carries its reason there."""
-    cause: BaseException | None = error
-    while cause is not None:
-        fault = _fault(cause)
-        if fault is not Fault.OTHER:
-            return fault
-        cause = cause.__cause__
-    return Fault.OTHER
+    return next((fault for cause in causes(error) if (fault := _fault(cause)) is not Fault.OTHER), Fault.OTHER)
 
 
 def is_conflict(error: BaseException) -> bool:

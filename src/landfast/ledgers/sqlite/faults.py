@@ -6,6 +6,7 @@ import sqlite3
 
 from landfast.domain.errors import LedgerUnavailableError, ReceiptBusyError, StoreError
 from landfast.domain.fault import Fault
+from landfast.ledgers.causes import causes
 
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _INFRASTRUCTURE = _BUSY | {
@@ -23,9 +24,8 @@ _SCHEMA = ("no such table", "no such column", "no such function", "has no column
 
 def diagnose(error: BaseException) -> Fault:
     """By the error itself, or by the one that it was raised from: a refused COMMIT carries its reason there."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, sqlite3.Error | LedgerUnavailableError):
-        cause = cause.__cause__
+    ours = (cause for cause in causes(error) if isinstance(cause, sqlite3.Error | LedgerUnavailableError))
+    cause = next(ours, None)
     if isinstance(cause, LedgerUnavailableError):
         return Fault.INFRASTRUCTURE
     if not isinstance(cause, sqlite3.Error):
