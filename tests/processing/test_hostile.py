@@ -290,7 +290,7 @@ async def test_a_loop_that_dies_of_a_bug_ends_the_whole_worker(live: Shop, part:
     task = asyncio.create_task(at_work.run())
     done, _ = await asyncio.wait([task], timeout=10)
     assert done
-    assert isinstance(task.exception(), BaseExceptionGroup)
+    assert str(task.exception()) == "a bug"
 
 
 async def test_a_handler_that_breaks_its_own_connection_counts_as_an_attempt_in_the_end(shop: Shop) -> None:

@@ -16,7 +16,7 @@ from landfast.processing.threads import Threads
 
 @pytest.fixture
 def threads() -> Iterator[Threads]:
-    threads = Threads(2)
+    threads = Threads()
     yield threads
     threads.close()
 
@@ -192,9 +192,12 @@ async def test_a_late_function_leaves_no_cancellation_behind(threads: Threads) -
 
 async def test_deadlines_of_different_lengths_leave_one_timer_behind() -> None:
     watch, loop = Watch(never), asyncio.get_running_loop()
-    long = watch.begin(60.0)
+
+    async def quick() -> None: ...
+
+    long = watch.begin(quick, 60.0)
     for _ in range(50):
-        watch.end(watch.begin(1.0))
+        watch.end(watch.begin(quick, 1.0))
         watch._ring()  # as if that second were over, while the long one runs on
     timers = [each for each in loop._scheduled if not each.cancelled()]  # type: ignore[attr-defined]
     watch.end(long)

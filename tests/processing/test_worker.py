@@ -240,6 +240,40 @@ async def test_a_stopped_worker_with_an_inbox_away_ends_all_the_same(live: Shop)
     assert await live.state("evt_1") is State.CLAIMED  # the next claim finds the receipt and only settles
 
 
+@pytest.mark.parametrize("waits", ["flush", "submit"])
+async def test_a_worker_that_is_stopped_while_the_inbox_is_away_waits_for_no_settlement(
+    live: Shop, waits: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = asyncio.Event()
+
+    async def away(_: Any) -> Any:
+        tried.set()
+        raise InboxUnavailableError("away")
+
+    settle = live.inbox.settle
+    live.inbox.settle = away
+    live.on(name="create_order")(insert)
+    await live.deliver("evt_1")
+    if waits == "submit":
+        monkeypatch.setattr("landfast.processing.settle.WAITING_AT_MOST", 1)
+    else:
+        await live.inbox.claim(token=token(WorkerId(b"crashing"), 1), lease=30, limit=1)
+        await live.inbox.abandon(worker=WorkerId(b"crashing"))
+    worker = live.worker(hands=1)
+    task = asyncio.create_task(worker.run())
+    await asyncio.wait_for(tried.wait(), 20)
+    worker.stop()
+    done, _ = await asyncio.wait([task], timeout=5)
+    task.cancel()
+    assert done, "it waits for the inbox"
+    live.inbox.settle = settle
+    assert await live.orders() == ["evt_1"]
+    await live.inbox.abandon(worker=worker._worker)
+    await live.worker().drain()
+    assert await live.states() == {State.DONE: 1}, "found by its receipt"
+    assert await live.orders() == ["evt_1"]
+
+
 async def test_a_tombstone_that_cannot_be_written_is_written_at_the_next_claim(shop: Shop) -> None:
     bury, failures = shop.ledger.bury, 1
     calls: list[int] = []

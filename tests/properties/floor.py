@@ -95,7 +95,7 @@ class Floor:
         self.shop.registry.add_effect(
             EffectHandler(name="mail", function=self._mail, attempts=3, backoff=Backoff(), deadline=LEASE)
         )
-        self.threads = Threads(1)
+        self.threads = Threads()
         if self.shop.store == "postgres":
             self.session = await asyncpg.connect(self.shop.place)
             await self.advance(0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from landfast import telemetry
 from landfast.domain.errors import RowRefusedError, StoreError
@@ -30,27 +30,26 @@ class Settler:
         self._clock = clock
         self._leases = leases
         self._waiting: list[Settlement] = []
-        self._changed = asyncio.Condition()
+        self._changed = asyncio.Event()
+        self._stopping = False
         self._closing = False
 
     async def submit(self, settlements: Sequence[Settlement]) -> None:
-        async with self._changed:
-            self._waiting.extend(settlements)
-            self._changed.notify_all()
-            await self._changed.wait_for(lambda: len(self._waiting) < WAITING_AT_MOST)
+        """Take these; return when there is room for more, or at the stop."""
+        self._waiting.extend(settlements)
+        self._tell()
+        await self._until(lambda: len(self._waiting) < WAITING_AT_MOST or self._stopping)
 
     async def flush(self) -> None:
-        """Return when everything submitted so far is written."""
-        async with self._changed:
-            await self._changed.wait_for(lambda: not self._waiting)
+        """Return when everything submitted so far is written, or at the stop."""
+        await self._until(lambda: not self._waiting or self._stopping)
 
     async def run(self) -> None:
         """Write batches until `close`; then what is left, once."""
         self._closing = False
         while True:
-            async with self._changed:
-                await self._changed.wait_for(lambda: self._waiting or self._closing)
-                batch = self._waiting[:BATCH]
+            await self._until(lambda: bool(self._waiting) or self._closing)
+            batch = self._waiting[:BATCH]
             if not batch:
                 return
             try:
@@ -65,14 +64,27 @@ class Settler:
                 continue
             for token, count in Counter(settlement.token for settlement in batch).items():
                 self._leases.gave_back(token, count)
-            async with self._changed:
-                del self._waiting[: len(batch)]
-                self._changed.notify_all()
+            del self._waiting[: len(batch)]
+            self._tell()
 
-    async def close(self) -> None:
-        async with self._changed:
-            self._closing = True
-            self._changed.notify_all()
+    def stop(self) -> None:
+        """Nobody waits for an inbox that is away any more: what is not settled is found by its receipt."""
+        self._stopping = True
+        self._tell()
+
+    def close(self) -> None:
+        """Nothing more will be submitted."""
+        self._closing = True
+        self._tell()
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            await self._changed.wait()
+
+    def _tell(self) -> None:
+        # It wakes all who wait now; whoever waits later waits for the next change.
+        self._changed.set()
+        self._changed.clear()
 
     async def _write_each(self, batch: Sequence[Settlement], error: StoreError) -> None:
         """One row that the inbox refuses must not hold up its neighbours; its lease runs out instead."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from enum import IntEnum
 from functools import partial
 from typing import Any
@@ -25,6 +25,7 @@ from landfast.processing.gate import Gate
 from landfast.processing.group import Grouping
 from landfast.processing.invoke import Watch
 from landfast.processing.leases import Leases
+from landfast.processing.loops import Loops
 from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
 from landfast.processing.perform import Performance
@@ -91,7 +92,7 @@ class Worker:
         self._crew = Crew(hands, clock)
         self._staged = asyncio.Event()
         self._gate = Gate()
-        self._threads = Threads(hands + EFFECTS_AT_ONCE)
+        self._threads = Threads()
         self._leases, self._effect_leases = Leases(), Leases()
         self.outages = Outages(clock, has_handler=lambda name: any(name == one.name for one in registry.handlers))
         pauses = Pauses()
@@ -111,30 +112,29 @@ class Worker:
         self._performance = Performance(effects, registry, clock, chance, self._threads, watch)
 
     async def run(self) -> None:
-        """Work until `stop`. What is in hand then is finished; nothing new is claimed. A loop that dies of a bug ends
-        all of it: half a worker would look alive."""
+        """Work until `stop`. What is in hand then is finished; nothing new is claimed. A loop that ends without being
+        told to, by a bug or by a stray cancellation, ends all of it with an error."""
+        loops = Loops(self._stopping.is_set)
         try:
-            async with asyncio.TaskGroup() as chores:
-                chores.create_task(self._settler.run())
-                endless = [chores.create_task(chore()) for chore in self._chores()]
-                try:
-                    await self._hear_first()
-                    async with asyncio.TaskGroup() as work:
-                        for _ in range(self._hands):
-                            work.create_task(self._hand())
-                        work.create_task(self._suspects())
-                        work.create_task(self._perform())
-                finally:
-                    for chore in endless:
-                        chore.cancel()
-                    await self._settler.close()
+            settling = loops.start("settler", self._settler.run())
+            chores = [loops.start(name, chore()) for name, chore in self._chores().items()]
+            await self._hear_first(loops)
+            work = [loops.start(f"hand {number}", self._hand()) for number in range(self._hands)]
+            work.append(loops.start("suspects", self._suspects()))
+            work.append(loops.start("effects", self._perform()))
+            await loops.wait(*work)
+            await loops.cancel(*chores)
+            self._settler.close()
+            await loops.wait(settling)
         finally:
+            await loops.cancel()
             self._threads.close()
 
     def stop(self) -> None:
         self._stopping.set()
         self._staged.set()
         self._crew.dismiss()
+        self._settler.stop()
 
     async def drain(self) -> None:
         """Process everything that is runnable now, effects too, then return: for tests and one-off runs."""
@@ -148,23 +148,24 @@ class Worker:
                 if self.outages.untold:
                     await self._switches.look()
         finally:
-            await self._settler.close()
+            self._settler.close()
             await settling
 
-    def _chores(self) -> Sequence[Callable[[], Coroutine[Any, Any, None]]]:
+    def _chores(self) -> Mapping[str, Callable[[], Coroutine[Any, Any, None]]]:
         # The two databases are renewed apart: a slow handler that holds a SQLite ledger costs no lease in the inbox.
-        return (
-            self._listen,
-            self._agree,
-            self._requeue_for_ever,
-            partial(self._renew, self._bench, self._leases),
-            partial(self._renew, self._effects, self._effect_leases),
-        )
+        return {
+            "wakeup": self._listen,
+            "look at the switches": self._agree,
+            "requeue": self._requeue_for_ever,
+            "renewal of leases": partial(self._renew, self._bench, self._leases),
+            "renewal of effects' leases": partial(self._renew, self._effects, self._effect_leases),
+        }
 
-    async def _hear_first(self) -> None:
+    async def _hear_first(self, loops: Loops) -> None:
         """Nothing is claimed before it is known what operators have paused."""
         while not (self._stopping.is_set() or self._switches.heard.is_set()):
             await self._pause(LOOK_EVERY, self._switches.heard)
+            loops.check()
 
     async def _hand(self) -> None:
         pace = Pace()

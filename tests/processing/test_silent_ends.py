@@ -1,0 +1,239 @@
+"""Nothing ends silently: whatever a handler or an effect does to its own task, every hand and every loop goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import pytest
+
+from landfast.app.system import SystemClock
+from landfast.domain.errors import LoopEndedError
+from landfast.domain.event import Effect, Event
+from landfast.domain.ids import WorkerId, token
+from landfast.domain.lifecycle import State
+from landfast.domain.outcome import EffectState
+from landfast.processing.worker import Worker
+from tests.processing.shop import Shop
+from tests.processing.test_exactly_once import insert
+from tests.processing.test_worker import running, until
+
+DEAD = WorkerId(b"deadwork")
+
+
+@pytest.fixture
+def live(shop: Shop) -> Shop:
+    """The shop with real time, for what runs until it is stopped."""
+    shop.clock = SystemClock()  # type: ignore[assignment]
+    shop.inbox._clock = shop.ledger._clock = shop.clock
+    return shop
+
+
+class MuteError(Exception):
+    """One that cannot be printed in any way."""
+
+    def __str__(self) -> NoReturn:
+        raise SystemExit("no words")
+
+    __repr__ = __str__
+
+
+def own_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None
+    return task
+
+
+async def cancels_itself() -> None:
+    own_task().cancel()
+    await asyncio.sleep(0)
+
+
+async def cancels_itself_and_returns() -> None:
+    own_task().cancel()
+
+
+async def is_cancelled_later_by_a_library() -> None:
+    loop, task = asyncio.get_running_loop(), own_task()
+    loop.call_soon(task.cancel)
+    loop.call_later(0.001, task.cancel)
+    loop.call_later(0.01, task.cancel)
+
+
+async def swallows_its_own_cancellation_and_goes_on() -> None:
+    own_task().cancel()
+    try:
+        await asyncio.sleep(0)
+    except asyncio.CancelledError:
+        await asyncio.sleep(0)
+
+
+async def swallows_the_cancellation_at_its_deadline() -> None:
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        await asyncio.sleep(0)
+
+
+async def is_its_own_cause() -> None:
+    error = ValueError("in a circle")
+    raise error from error
+
+
+def raises(error: BaseException) -> Callable[[], Awaitable[None]]:
+    async def raising() -> None:
+        raise error
+
+    return raising
+
+
+BAD: dict[str, Callable[[], Awaitable[None]]] = {
+    "cancels_itself": cancels_itself,
+    "deadline": swallows_the_cancellation_at_its_deadline,
+    "circle": is_its_own_cause,
+    "mute": raises(MuteError()),
+    "cancelled": raises(asyncio.CancelledError()),
+    "exit": raises(SystemExit(3)),
+    "interrupt": raises(KeyboardInterrupt()),
+    "closed": raises(GeneratorExit()),
+    "group": raises(BaseExceptionGroup("two", [MuteError(), KeyboardInterrupt()])),
+}
+"""A failed attempt, each of them."""
+
+ODD: dict[str, Callable[[], Awaitable[None]]] = {
+    "later": is_cancelled_later_by_a_library,
+    "returns": cancels_itself_and_returns,
+    "swallows": swallows_its_own_cancellation_and_goes_on,
+}
+"""It did all that it was asked to do."""
+
+
+async def misbehave(event: Event, tx: Any) -> None:
+    await insert(event, tx)
+    await (BAD | ODD)[event.key]()
+
+
+async def are(shop: Shop, wanted: dict[State, int]) -> bool:
+    return await shop.states() == wanted
+
+
+@pytest.mark.req("R24")
+async def test_no_handler_ends_the_hand_that_runs_it(live: Shop, caplog: pytest.LogCaptureFixture) -> None:
+    live.on("bad", name="bad", attempts=1, deadline=0.1)(misbehave)
+    live.on("good", name="good")(insert)
+    async with running(live, hands=1):
+        for key in BAD | ODD:
+            await live.deliver(key, type_="bad")
+        await live.deliver("good_1", "good_2", "good_3", type_="good")
+        await until(lambda: are(live, {State.DEAD: len(BAD), State.DONE: len(ODD) + 3}), "all ended")
+    assert await live.orders() == sorted([*ODD, "good_1", "good_2", "good_3"])
+    assert (await live.show("cancels_itself")).summary.error == "CancelledError"
+    assert "worker_loop_ended" not in caplog.text
+
+
+async def test_a_backlog_of_them_costs_no_neighbour_an_attempt(shop: Shop) -> None:
+    attempts: list[int] = []
+
+    @shop.on("*", attempts=1, deadline=0.2)
+    async def create_order(event: Event, tx: Any) -> None:
+        await insert(event, tx)
+        attempts.append(event.attempt)
+        if event.key in BAD | ODD:
+            await (BAD | ODD)[event.key]()
+
+    good = [f"evt_{number:02}" for number in range(30)]
+    await shop.deliver(*good, *BAD, *ODD)
+    await shop.drain()
+    assert await shop.states() == {State.DEAD: len(BAD), State.DONE: len(good) + len(ODD)}
+    assert await shop.orders() == sorted([*good, *ODD])
+
+
+async def test_a_suspect_that_cancels_itself_does_not_end_the_look_for_suspects(live: Shop) -> None:
+    live.on("*", name="bad", attempts=1, deadline=0.1)(misbehave)
+    await live.deliver(*BAD, *ODD)
+    assert len(await live.inbox.claim(token=token(DEAD, 1), lease=30, limit=99)) == len(BAD | ODD)
+    await live.inbox.abandon(worker=DEAD)
+    async with running(live, hands=1):
+        await until(lambda: are(live, {State.DEAD: len(BAD), State.DONE: len(ODD)}), "all looked at")
+
+
+async def test_no_effect_ends_the_loop_that_performs_it(live: Shop) -> None:
+    performed: list[str] = []
+
+    async def odd(effect: Effect, how: str) -> None:
+        performed.append(how)
+        if how in BAD | ODD:
+            await (BAD | ODD)[how]()
+
+    live.effect(odd, attempts=1)
+    live.registry.effects["odd"] = replace_deadline(live, "odd", 0.1)
+
+    @live.on()
+    async def create_order(event: Event, tx: Any) -> None:
+        tx.stage("odd", how=event.key)
+
+    async with running(live):
+        await live.deliver(*BAD, *ODD)
+        await until(lambda: set(performed) == set(BAD | ODD), "all were tried")
+        await live.deliver("good_1", "good_2")
+        wanted = {EffectState.DEAD: len(BAD), EffectState.DONE: len(ODD) + 2}
+        await until(lambda: effects_are(live, wanted), "effects go on")
+
+
+def replace_deadline(shop: Shop, name: str, deadline: float) -> Any:
+    return replace(shop.registry.effects[name], deadline=deadline)
+
+
+async def effects_are(shop: Shop, wanted: dict[EffectState, int]) -> bool:
+    return {state: count for state, count in (await shop.ledger.counts()).items() if count} == wanted
+
+
+LOOPS = {
+    "hand 0": "_hand",
+    "suspects": "_suspects",
+    "effects": "_perform",
+    "wakeup": "_listen",
+    "look at the switches": "_agree",
+    "requeue": "_requeue_for_ever",
+    "renewal of leases": "_renew",
+}
+
+
+@pytest.mark.parametrize("how", ["returns", "is cancelled"])
+@pytest.mark.parametrize("loop", [*LOOPS, "settler"])
+async def test_a_loop_that_ends_while_nobody_stops_it_ends_the_worker_with_an_error(
+    live: Shop, loop: str, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def ends(*_: Any) -> None:
+        if how == "is cancelled":
+            own_task().cancel()
+            await asyncio.sleep(0)
+
+    at_work = live.worker(hands=2)
+    if loop == "settler":
+        monkeypatch.setattr(at_work._settler, "run", ends)
+    else:
+        monkeypatch.setattr(Worker, LOOPS[loop], ends)
+    with pytest.raises(LoopEndedError, match=loop):
+        await asyncio.wait_for(at_work.run(), 20)
+    assert f'loop="{loop}"' in caplog.text or f"loop={loop}" in caplog.text
+
+
+async def test_a_worker_that_is_cancelled_ends_without_an_alarm(live: Shop, caplog: pytest.LogCaptureFixture) -> None:
+    entered = asyncio.Event()
+
+    @live.on()
+    async def create_order(event: Event, tx: Any) -> None:
+        entered.set()
+        await asyncio.Event().wait()
+
+    await live.deliver("evt_1")
+    task = asyncio.create_task(live.worker().run())
+    await entered.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 20)
+    assert "worker_loop_ended" not in caplog.text
+    assert await live.state("evt_1") is State.CLAIMED
