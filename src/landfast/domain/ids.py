@@ -57,6 +57,11 @@ def token(worker: WorkerId, number: int) -> Token:
     return Token(worker + number.to_bytes(8, "big"))
 
 
+def tokens_of(worker: WorkerId) -> tuple[Token, Token]:
+    """The first and the last token that a worker can have."""
+    return Token(worker + bytes(8)), Token(worker + b"\xff" * 8)
+
+
 def worker_of(claim: Token) -> WorkerId:
     return WorkerId(claim[:8])
 

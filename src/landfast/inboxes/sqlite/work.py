@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from landfast.domain import patterns
-from landfast.domain.ids import EventId, Token, WorkerId
+from landfast.domain.ids import EventId, Token, WorkerId, tokens_of
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim
 from landfast.inboxes.sqlite import history, rows
@@ -40,7 +40,9 @@ class Working:
         await self._file.run(partial(self._renew, [self._lease(token, lease) for token in tokens]))
 
     async def abandon(self, *, worker: WorkerId) -> int:
-        return await self._file.run(partial(self._abandon, {"worker": worker, "now": rows.micros(self._clock.now())}))
+        first, last = tokens_of(worker)
+        asked = {"first": first, "last": last, "now": rows.micros(self._clock.now())}
+        return await self._file.run(partial(self._abandon, asked))
 
     async def requeue(self, *, source: str, pattern: str, limit: int) -> int:
         return await self._file.run(partial(self._requeue, source, pattern, limit))

@@ -1,3 +1,4 @@
+-- The tokens of a worker begin with its id.
 UPDATE work SET leased_until = :now
-WHERE leased_until > :now AND substr(token, 1, 8) = :worker
+WHERE token BETWEEN :first AND :last AND leased_until > :now
 RETURNING seq
