@@ -97,6 +97,7 @@ def test_nothing_private_is_printed(tmp_path: Path) -> None:
     assert str(Address("postgresql:///shop")) == "postgresql:///shop"
 
 
+IGNORE = 'landfast.toml: sources.stripe: ignore must be a list of types or patterns, such as ignore = ["invoice.*"]'
 SOURCE = '[sources.stripe]\nprovider = "stripe"\n'
 
 MISTAKES = {
@@ -132,7 +133,13 @@ MISTAKES = {
     SOURCE
     + 'secrets = ["x"]\nallow_from = []': "landfast.toml: sources.stripe: allow_from is empty; name who may send, or",
     SOURCE
-    + 'secrets = ["x"]\nallow_from = [7]': "landfast.toml: sources.stripe: allow_from: 7 is no address or network; ",
+    + 'secrets = ["x"]\nunhandled = "drop"': "landfast.toml: sources.stripe: unhandled is 'drop'; it must be one of keep, done, dead",
+    '[sources.stripe]\nprovider = "stripe"\nsecrets = ["x"]\nignore = []': IGNORE,
+    '[sources.stripe]\nprovider = "stripe"\nsecrets = ["x"]\nignore = [7]': IGNORE,
+    '[sources.stripe]\nprovider = "stripe"\n'
+    'secrets = ["x"]\nignore = "invoice.*"': "landfast.toml: sources.stripe: ignore must be a list, not str",
+    '[sources.stripe]\nprovider = "stripe"\n'
+    'secrets = ["x"]\nallow_from = [7]': "landfast.toml: sources.stripe: allow_from: 7 is no address or network; ",
     "trusted_proxies = [true]": "landfast.toml: trusted_proxies: True is no address or network; write each as",
     'trusted_proxies = ["10.0.0.1/8"]': "landfast.toml: trusted_proxies: '10.0.0.1/8' is no address or network; did you mean '10.0.0.0/8'?",
     '[sources."a b"]\nprovider = "stripe"\nsecrets = ["x"]': "landfast.toml: sources.a b: the name 'a b' must be letters",

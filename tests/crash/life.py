@@ -15,8 +15,8 @@ from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import SenderError, StoreError
 from landfast.domain.ids import BootId, InboxId, WorkerId, event_id, token
-from landfast.domain.lifecycle import State
-from landfast.domain.outcome import EffectState
+from landfast.domain.lifecycle import Signal, State
+from landfast.domain.outcome import EffectState, Settlement
 from landfast.inboxes.postgres import PostgresInbox
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.intake.answers import answer_to
@@ -125,6 +125,12 @@ class Life:
             for number in untold:
                 await self._send(intake, number)
             await tally.flush(ended=True)
+
+    async def shelve(self) -> None:
+        """One event is shelved by a worker of the last deploy, which has no handler for it."""
+        old = WorkerId(b"before%02d" % (self.plan.cycle % 100))
+        claims = await self.inbox.claim(token=token(old, self.plan.cycle), lease=LEASE, limit=1)
+        await self.inbox.settle([Settlement(one.event_id, one.run, one.token, Signal.SHELVE) for one in claims])
 
     async def ghost(self) -> None:
         """Two events are claimed by a worker that is dead by now: they are suspects."""

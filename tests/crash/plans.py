@@ -13,6 +13,7 @@ from landfast.testing.crash import How, When
 Act = Literal[
     "create",
     "deliver",
+    "shelve",
     "ghost",
     "drain",
     "replay",
@@ -29,9 +30,9 @@ KINDS = ("plain", "plain", "plain", "slow", "paired", "shaky", "late", "doomed")
 handlers, one whose first attempt fails after it wrote, one that is held until an operator admits it, and one that is
 given up after it wrote."""
 
-LIFE: tuple[Act, ...] = ("deliver", "ghost", "drain", "replay", "stage", "ghost_effect", "drain")
-"""Everything that can happen to an event: delivered, again, claimed by one that dies, processed, replayed, processed,
-and its effect claimed by one that dies."""
+LIFE: tuple[Act, ...] = ("deliver", "ghost", "drain", "replay", "shelve", "stage", "ghost_effect", "drain")
+"""Everything that can happen to an event: delivered, again, claimed by one that dies, processed, replayed, shelved by
+one that has no handler for it, processed, and its effect claimed by one that dies."""
 
 AFTERWARDS: tuple[Act, ...] = ("redeliver", "recover", "check")
 

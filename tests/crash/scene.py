@@ -18,8 +18,8 @@ PAST_THE_LEASE = 40.0
 LATER = 15 * 60.0
 """Seconds; who recovers may have moved the time by a minute for each of its rounds."""
 
-CALLS_AT_LEAST = 6
-"""Steps of a worker that comes up and finds nothing: two requeues and four claims."""
+CALLS_AT_LEAST = 4
+"""Steps of a worker that comes up and finds nothing: four claims."""
 
 HURRY = 0.05
 """Seconds that a zombie's successor waits for its receipts: a second each, as it is in life, is tested elsewhere."""

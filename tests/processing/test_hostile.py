@@ -280,7 +280,7 @@ async def test_a_cancelled_commit_ends_the_hand_and_with_it_the_worker(live: Sho
     assert done
 
 
-@pytest.mark.parametrize("part", ["settle", "renew", "requeue"])
+@pytest.mark.parametrize("part", ["settle", "renew", "unhandled"])
 async def test_a_loop_that_dies_of_a_bug_ends_the_whole_worker(live: Shop, part: str) -> None:
     live.on("order.created", name="create_order", deadline=20.0)(insert)
     setattr(live.inbox, part, once(getattr(live.inbox, part), RuntimeError("a bug")))

@@ -214,7 +214,7 @@ async def test_small_chores_that_fail_are_logged_and_tried_again(live: Shop, cap
             raise InboxUnavailableError("away")
         return await settle(settlements)
 
-    live.inbox.requeue = live.inbox.renew = live.inbox.has_suspects = away
+    live.inbox.unhandled = live.inbox.renew = live.inbox.has_suspects = away
     live.ledger.claim = away
     live.inbox.settle = unsteady
     live.on(name="create_order")(insert)

@@ -17,8 +17,9 @@ from models.receipt_first import Design
 from models.suspects import Suspects
 from tests.properties import expected
 
-NOT_MODELLED = {Signal.RECOVER, Signal.PAUSE}
-"""A ledger that lost its tail is beyond these models: they have one ledger, and it keeps what it commits."""
+NOT_MODELLED = {Signal.RECOVER, Signal.PAUSE, Signal.DISMISS}
+"""A ledger that lost its tail is beyond these models: they have one ledger, and it keeps what it commits. To dismiss is
+to refuse with another end: no handler ran, and the token decides."""
 
 LIKE_ANOTHER = {State.HELD, State.PAUSED}
 """No worker meets what is held before it is ready; and to a worker paused is delayed, until something else wakes it."""

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, overload
 from landfast import config as configuration
 from landfast.app import opening, stores
 from landfast.app.mount import Mounted
-from landfast.app.sources import check_handlers, check_secrets, profile_of
+from landfast.app.sources import check_handlers, check_secrets, profile_of, wants_of
 from landfast.app.system import SystemChance, SystemClock
 from landfast.config import Settings, SourceSettings
 from landfast.domain.backoff import Backoff
@@ -41,8 +41,8 @@ class Inbox:
             profile_of(source)  # an unknown provider is known now, not at the first request
 
     def source(self, name: str, *, provider: str, secrets: Sequence[str], **options: Any) -> None:
-        """Take webhooks at /in/{name}. Options: tolerance, dedup, dedup_key, ordered_by, body_limit, and those of the
-        generic provider. Secrets are `env:NAME`, `file:PATH` or, in tests, the secret itself."""
+        """Take webhooks at /in/{name}. Options: tolerance, dedup, dedup_key, ordered_by, body_limit, unhandled, ignore,
+        and those of the generic provider. Secrets are `env:NAME`, `file:PATH` or, in tests, the secret itself."""
         if name in self.sources:
             raise ConfigError(f"source {name}: it is there already; keep it in landfast.toml or in the code, not twice")
         given = {"provider": provider, "secrets": list(secrets) if not isinstance(secrets, str) else secrets, **options}
@@ -133,6 +133,7 @@ class Inbox:
     def worker(self, worker_id: WorkerId | None = None) -> AbstractAsyncContextManager[Worker]:
         """Open what processes events; `await worker.run()` inside it."""
         check_handlers(self.registry, self.sources)
+        self.registry.wants = {name: wants_of(source) for name, source in self.sources.items()}
         worker_id = worker_id or WorkerId(self.chance.bytes(8))
         return opening.worker(self.settings, self.registry, self._lifespans, worker_id, self.clock, self.chance)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from landfast.config import Settings, SourceSettings, nearest
 from landfast.domain.errors import ConfigError
+from landfast.domain.unhandled import Unhandled, Wants
 from landfast.intake.source import Source
 from landfast.ports.provider import Secret
 from landfast.processing.registry import Registry
@@ -83,6 +84,10 @@ def _is_strict(settings: SourceSettings, profile: Profile, overall: Settings) ->
     if settings.same_key is None:
         return overall.preset == "critical" and not profile.body_varies
     return settings.same_key == "hold"
+
+
+def wants_of(settings: SourceSettings) -> Wants:
+    return Wants(Unhandled(settings.unhandled), settings.ignore)
 
 
 def check_handlers(registry: Registry, sources: Iterable[str]) -> None:

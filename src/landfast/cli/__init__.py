@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "events": "List events, or show one with its history.",
         "dead": "List dead letters, or show one with everything known about it.",
         "held": "List events that are held, and process or discard them.",
+        "unhandled": "Count events that no handler takes, by type.",
         "effects": "List effects, or perform dead ones again.",
         "pause": "Stop processing a source or a handler; it is still taken in.",
         "resume": "Go on with what was paused.",

@@ -15,6 +15,7 @@ from landfast.domain.errors import ConfigError
 
 PRESETS = ("low-volume", "high-volume", "critical")
 SAME_KEY = ("duplicate", "hold")
+UNHANDLED = ("keep", "done", "dead")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ SOURCE_KEYS: Mapping[str, Key] = MappingProxyType(
         "rate": Key(float, "100", 0.01, 1_000_000),
         "key_rate": Key(float, "10", 0.01, 1_000_000),
         "allow_from": Key(list, '["192.0.2.0/24"]'),
+        "unhandled": Key(str, '"done"', one_of=UNHANDLED),
+        "ignore": Key(list, '["invoice.*"]'),
     }
 )
 _MISTAKES = 0.6

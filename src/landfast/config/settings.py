@@ -85,6 +85,10 @@ class SourceSettings:
     """The same for deliveries of one event. It costs: a duplicate beyond it is told 429, and not the 200 that would end
     its sender's retries."""
     allow_from: tuple[str, ...] = ()
+    unhandled: str = "keep"
+    """What becomes of an event that no handler takes: it waits for one, is done without one, or is a dead letter."""
+    ignore: tuple[str, ...] = ()
+    """Types, or patterns of them, that nobody wants: done at once, whatever handlers there are."""
     """Addresses and networks that may send; everybody unless it is set."""
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """What only this provider takes, such as verify_token; and all that describes the generic one."""

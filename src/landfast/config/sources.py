@@ -40,6 +40,8 @@ def source(
         if not known["allow_from"]:
             raise ConfigError(f"{where}allow_from is empty; name who may send, or leave it out for everybody")
         known["allow_from"] = networks(f"{where}allow_from", known["allow_from"])
+    if "ignore" in known:
+        known["ignore"] = _patterns(known["ignore"], where)
     extra = {key: value for key, value in options.items() if key not in SOURCE_KEYS}
     return SourceSettings(name=name, secrets=secrets, options=extra, described=described, **known)
 
@@ -78,6 +80,12 @@ def _moment(given: Mapping[str, Any], key: str, default: float, where: str) -> f
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise ConfigError(f"{where}secrets: {key} must be a time with its zone, such as {key} = 2026-01-31T00:00:00Z")
     return value.timestamp()
+
+
+def _patterns(given: list[Any], where: str) -> tuple[str, ...]:
+    if not given or not all(isinstance(each, str) and each for each in given):
+        raise ConfigError(f'{where}ignore must be a list of types or patterns, such as ignore = ["invoice.*"]')
+    return tuple(given)
 
 
 def _public_url(text: str, where: str) -> str:

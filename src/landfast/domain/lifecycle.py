@@ -23,7 +23,7 @@ class State(StrEnum):
     PAUSED = "paused"
     """Its source or its handler is switched off."""
     DONE = "done"
-    """Every matching handler has its `done` receipt."""
+    """Every matching handler has its `done` receipt; or none matched, and its source says that none has to."""
     DEAD = "dead"
     """Waits for an operator."""
 
@@ -38,6 +38,8 @@ class Signal(StrEnum):
     """A counted attempt failed; try again later."""
     SHELVE = "shelve"
     """No handler matched."""
+    DISMISS = "dismiss"
+    """Done without a handler: its source says that nobody wants it."""
     REFUSE = "refuse"
     """Dead before any handler saw it."""
     PAUSE = "pause"
@@ -68,6 +70,7 @@ TRANSITIONS: dict[tuple[State, Signal], State] = {
     (State.CLAIMED, Signal.POSTPONE): State.DELAYED,
     (State.CLAIMED, Signal.RETRY): State.DELAYED,
     (State.CLAIMED, Signal.SHELVE): State.UNHANDLED,
+    (State.CLAIMED, Signal.DISMISS): State.DONE,
     (State.CLAIMED, Signal.REFUSE): State.DEAD,
     (State.CLAIMED, Signal.PAUSE): State.PAUSED,
     # By whoever knows of the receipts, token or not:
@@ -93,7 +96,17 @@ TRANSITIONS: dict[tuple[State, Signal], State] = {
     (State.DONE, Signal.RECOVER): State.READY,
 }
 
-TOKEN_SIGNALS = frozenset({Signal.RELEASE, Signal.POSTPONE, Signal.RETRY, Signal.SHELVE, Signal.REFUSE, Signal.PAUSE})
+TOKEN_SIGNALS = frozenset(
+    {
+        Signal.RELEASE,
+        Signal.POSTPONE,
+        Signal.RETRY,
+        Signal.SHELVE,
+        Signal.DISMISS,
+        Signal.REFUSE,
+        Signal.PAUSE,
+    }
+)
 """Settled `WHERE event AND run AND token`; no row means another owner, and we walk away."""
 
 RECEIPT_SIGNALS = frozenset({Signal.FINISH, Signal.BURY})

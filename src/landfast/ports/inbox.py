@@ -17,6 +17,7 @@ from landfast.domain.ids import EventId, InboxId, Token, WorkerId
 from landfast.domain.outcome import Claim, Settlement
 from landfast.domain.summary import Cursor, EventRecord, EventSummary
 from landfast.domain.switch import Switch, SwitchKind
+from landfast.domain.unhandled import UnhandledCount
 from landfast.ports.journal import Journal
 
 
@@ -72,9 +73,14 @@ class Workbench(Protocol):
         """Expire every lease of a worker that is known to be dead; how many there were."""
         ...
 
-    async def requeue(self, *, source: str, pattern: str, limit: int) -> int:
-        """Make unhandled events of this source whose type matches the pattern ready again, newest first, the same
-        run, at most `limit`; how many."""
+    async def unhandled(self) -> Sequence[UnhandledCount]:
+        """How many events of each source and type are unhandled, where there are any, by source and type. Counted as
+        they come and go, so that asking costs the same behind any number of them."""
+        ...
+
+    async def requeue(self, *, source: str, type: str, limit: int) -> int:  # noqa: A002 - the word that an event uses
+        """Make unhandled events of this source and this very type ready again, newest first, the same run, at most
+        `limit`; how many."""
         ...
 
     async def resume(self, *, limit: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import assert_never
 
 import msgspec
 
@@ -16,6 +17,7 @@ from landfast.domain.fault import Fault
 from landfast.domain.ids import HandlerName, InboxId, receipt_digest
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, ReceiptKey, Settlement, Tries
+from landfast.domain.unhandled import Unhandled
 from landfast.ports.clock import Clock
 from landfast.processing.conclude import Conclusion
 from landfast.processing.group import Grouping
@@ -75,6 +77,9 @@ class Execution:
     def _prepare(self, claim: Claim) -> Plan:
         if switch := self.pauses.sources.get(claim.source):
             return Plan(claim, settlement=_signal(claim, Signal.PAUSE, reason=switch.reason, message=switch.why))
+        wants = self.registry.wants_of(claim.source)
+        if wants.ignores(claim.type):
+            return Plan(claim, settlement=_signal(claim, Signal.DISMISS, reason="ignored"))
         handlers = self.registry.handlers_for(claim.source, claim.type)
         if claim.crashes >= CRASHES_AT_MOST and handlers:
             # Before decoding: the bytes themselves may be what kills us.
@@ -85,7 +90,7 @@ class Execution:
         except MalformedBodyError as error:
             return Plan(claim, settlement=_refused(claim, str(error)))
         if not handlers:
-            return Plan(claim, settlement=_signal(claim, Signal.SHELVE, reason="no_handler"))
+            return Plan(claim, settlement=_untaken(claim, wants.unhandled))
         plan = Plan(claim)
         for handler in handlers:
             tries = claim.tries.get(handler.name, Tries())
@@ -183,6 +188,20 @@ def _seconds(plan: Plan) -> float:
 
 def _refused(claim: Claim, message: str) -> Settlement:
     return _signal(claim, Signal.REFUSE, reason="malformed_body", error="MalformedBodyError", message=message)
+
+
+def _untaken(claim: Claim, then: Unhandled) -> Settlement:
+    match then:
+        case Unhandled.KEEP:
+            telemetry.warn("unhandled", source=claim.source, type=claim.type, event=claim.event_id)
+            return _signal(claim, Signal.SHELVE, reason="no_handler")
+        case Unhandled.DONE:
+            return _signal(claim, Signal.DISMISS, reason="unhandled")
+        case Unhandled.DEAD:
+            message = f"no handler of {claim.source} takes {claim.type}"
+            return _signal(claim, Signal.REFUSE, reason="no_handler", message=message)
+        case _:
+            assert_never(then)
 
 
 def _signal(claim: Claim, signal: Signal, *, reason: str, error: str = "", message: str = "") -> Settlement:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,9 @@ from landfast.domain.errors import ConfigError
 from landfast.domain.ids import HandlerName
 from landfast.domain.isolation import LEVELS
 from landfast.domain.patterns import matches
+from landfast.domain.unhandled import Unhandled, Wants
+
+_KEEP = Wants()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,8 @@ class Registry:
     def __init__(self) -> None:
         self.handlers: list[Handler] = []
         self.effects: dict[str, EffectHandler] = {}
+        self.wants: Mapping[str, Wants] = {}
+        """What each source says about types that nobody takes. A source that says nothing keeps them."""
         self._known: dict[tuple[str, str], tuple[Handler, ...]] = {}
 
     def add_handler(self, handler: Handler) -> None:
@@ -69,6 +74,15 @@ class Registry:
         if effect.name in self.effects:
             raise ConfigError(f"effect {effect.name}: the name is taken; give one of the two a name= of its own")
         self.effects[effect.name] = effect
+
+    def wants_of(self, source: str) -> Wants:
+        return self.wants.get(source, _KEEP)
+
+    def lets_go(self, source: str, type_: str) -> bool:
+        """Whether an event that was unhandled would be something else if it were tried now."""
+        wants = self.wants_of(source)
+        is_kept = wants.unhandled is Unhandled.KEEP and not wants.ignores(type_)
+        return not is_kept or bool(self.handlers_for(source, type_))
 
     def handlers_for(self, source: str, type_: str) -> Sequence[Handler]:
         known = self._known.get((source, type_))

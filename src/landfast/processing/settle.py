@@ -107,5 +107,3 @@ class Settler:
                     error=settlement.error,
                     message=settlement.message[:300],
                 )
-            elif settlement.signal is Signal.SHELVE:
-                telemetry.warn("unhandled", event=settlement.event_id)

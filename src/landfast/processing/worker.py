@@ -30,6 +30,7 @@ from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
 from landfast.processing.perform import Performance
 from landfast.processing.registry import Registry
+from landfast.processing.requeue import REQUEUE_EVERY, Requeue
 from landfast.processing.settle import Settler
 from landfast.processing.switches import LOOK_EVERY, Bench, Pauses, Switches
 from landfast.processing.threads import Threads
@@ -37,12 +38,6 @@ from landfast.processing.transact import Transactor
 
 POLL = 1.0
 """Seconds between looks at the inbox when nobody nudges us: what a lost wakeup costs at most."""
-
-REQUEUE_EVERY = 30.0
-"""Seconds: in a rolling deploy an old worker shelves what only the new ones handle, after they have started."""
-
-REQUEUE_AT_MOST = 10_000
-"""Unhandled events that a newly registered handler takes up by itself; older ones wait for an operator's replay."""
 
 EFFECTS_AT_ONCE = 16
 
@@ -97,6 +92,7 @@ class Worker:
         self.outages = Outages(clock, has_handler=lambda name: any(name == one.name for one in registry.handlers))
         pauses = Pauses()
         self._switches = Switches(bench, self.outages, pauses, clock, worker.hex(), self._crew.call)
+        self._requeue = Requeue(bench, registry)
         self._settler = Settler(bench, clock, self._leases)
         watch = Watch(hung)
         transactor = Transactor(ledger, registry, clock, self._threads, watch, self._staged)
@@ -141,7 +137,7 @@ class Worker:
         settling = asyncio.create_task(self._settler.run())
         try:
             await self._switches.look()
-            await self._requeue()
+            await self._requeue.look()
             pace = Pace()
             while await self._take(pace) or await self._take_suspect() or await self._take_effects():
                 await self._settler.flush()
@@ -285,19 +281,8 @@ class Worker:
 
     async def _requeue_for_ever(self) -> None:
         while True:
-            await self._requeue()
+            await self._requeue.look()
             await self._clock.sleep(REQUEUE_EVERY)
-
-    async def _requeue(self) -> None:
-        """A rolling deploy must not swallow a new type: what was unhandled is taken up by whoever now handles it."""
-        for handler in self._registry.handlers:
-            try:
-                count = await self._bench.requeue(source=handler.source, pattern=handler.pattern, limit=REQUEUE_AT_MOST)
-            except StoreError as error:
-                telemetry.warn("requeue_failed", handler=handler.name, why=error)
-                return
-            if count:
-                telemetry.info("requeued", handler=handler.name, count=count)
 
     async def _pause(self, seconds: float, sooner: asyncio.Event | None = None) -> None:
         """Wait, but no longer than until `stop`, or until the event is set."""

@@ -21,6 +21,14 @@ from landfast.recovery.switches import open_breakers, paused
 MIGRATE = "run landfast migrate"
 HELD = "landfast held list says why; then landfast held release, or landfast held discard"
 
+UNHANDLED = (
+    'register a handler for what you want; for the rest write ignore = [...] or unhandled = "done" under its source.'
+    " landfast unhandled lists all types"
+)
+
+TYPES_SHOWN = 3
+"""Those with the most events: they are what fills the shelf."""
+
 COUNT_AT_MOST = 10_000
 """Counting further would cost the inbox more than the exact number is worth."""
 
@@ -59,7 +67,7 @@ async def examine_inbox(inbox: Patient, *, now: datetime) -> Sequence[Check]:
         store,
         await _states(inbox, State.DEAD, "landfast dead list, then fix the cause and landfast replay state:dead"),
         await _states(inbox, State.HELD, HELD),
-        await _states(inbox, State.UNHANDLED, "register a handler for their types, or ignore them"),
+        await _unhandled(inbox),
         await _waiting(inbox, now - timedelta(seconds=LONG)),
         await _suspects(inbox),
         *await _paused(inbox),
@@ -110,6 +118,15 @@ async def _states(inbox: Archive, state: State, fix: str) -> Check:
         return Check(f"{state} events", Level.OK, "none")
     more = " or more" if count == COUNT_AT_MOST else ""
     return Check(f"{state} events", Level.WARN, f"{count:,}{more}", fix)
+
+
+async def _unhandled(inbox: Workbench) -> Check:
+    counts = sorted(await inbox.unhandled(), key=lambda one: -one.count)
+    if not counts:
+        return Check("unhandled events", Level.OK, "none")
+    shown = ", ".join(f"{one.source} {one.type} {one.count:,}" for one in counts[:TYPES_SHOWN])
+    more = f" and {len(counts) - TYPES_SHOWN} more types" if len(counts) > TYPES_SHOWN else ""
+    return Check("unhandled events", Level.WARN, f"{sum(one.count for one in counts):,}: {shown}{more}", UNHANDLED)
 
 
 async def _waiting(inbox: Archive, before: datetime) -> Check:

@@ -17,6 +17,7 @@ from landfast.domain.ids import ReceiptDigest, receipt_digest
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import EffectState, Outcome, Receipt
 from landfast.domain.summary import EventSummary
+from landfast.domain.unhandled import DISMISSED
 from landfast.ports.inbox import Archive
 from landfast.ports.ledger import EffectStore, Ledger
 
@@ -80,14 +81,16 @@ async def walk(archive: Archive, ledger: Ledger) -> Receipted:
 
 
 def check_receipts(digests: Mapping[ReceiptDigest, EventSummary], receipts: Sequence[Receipt]) -> Receipted:
-    """A done event has a `done` receipt, and no tombstone in the run that is done; each receipt is there once."""
+    """A done event has a `done` receipt, and no tombstone in the run that is done; each receipt is there once. One that
+    was dismissed had no handler, and owes none."""
     proven = {receipt.key.digest for receipt in receipts if receipt.outcome is Outcome.DONE}
     refuted = {
         receipt.key.digest
         for receipt in receipts
         if receipt.outcome is Outcome.DEAD and receipt.key.run == digests[receipt.key.digest].run
     }
-    unproven = [event for digest, event in digests.items() if digest not in proven or digest in refuted]
+    owed = {digest: event for digest, event in digests.items() if event.reason not in DISMISSED}
+    unproven = [event for digest, event in owed.items() if digest not in proven or digest in refuted]
     return Receipted(
         done=len(digests),
         proven=len(digests) - len(unproven),

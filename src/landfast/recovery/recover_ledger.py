@@ -15,6 +15,7 @@ from datetime import datetime
 from landfast.domain.filter import Filter
 from landfast.domain.ids import EventId, ReceiptDigest, receipt_digest
 from landfast.domain.outcome import Outcome
+from landfast.domain.unhandled import DISMISSED
 from landfast.ports.inbox import Archive
 from landfast.ports.ledger import Ledger
 
@@ -45,7 +46,8 @@ async def recover_ledger(
     inbox = await archive.identity()
     total = Recovered(0, 0, 0)
     async for events in archive.walk_done(Filter(since=since), chunk=CHUNK):
-        digests = {receipt_digest(inbox, event.source, event.key): event.event_id for event in events}
+        owed = [event for event in events if event.reason not in DISMISSED]
+        digests = {receipt_digest(inbox, event.source, event.key): event.event_id for event in owed}
         proven = await _proven(ledger, digests)
         lost = [event for digest, event in digests.items() if await _lacks(archive, event, proven[digest])]
         # Crash before it: they are still done, and the next walk finds them. After it: they are ready.

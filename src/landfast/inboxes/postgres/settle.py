@@ -44,6 +44,7 @@ _BURY = _Kind("settle_bury", (*_TRACE, *_FAILURE))
 _RELEASE = _Kind("settle_release", (*_TRACE, _TOKEN))
 _DELAYED = _Kind("settle_delay", (*_TRACE, *_FAILURE, _TOKEN, *_DELAY))
 _SHELVE = _Kind("settle_shelve", (*_TRACE, *_FAILURE, _TOKEN))
+_DISMISS = _Kind("settle_dismiss", (*_TRACE, _TOKEN))
 _REFUSE = _Kind("settle_refuse", (*_TRACE, *_FAILURE, _TOKEN))
 _PAUSE = _Kind("settle_pause", (*_TRACE, *_FAILURE, _TOKEN))
 
@@ -54,6 +55,7 @@ _KINDS = {
     Signal.POSTPONE: _DELAYED,
     Signal.RETRY: _DELAYED,
     Signal.SHELVE: _SHELVE,
+    Signal.DISMISS: _DISMISS,
     Signal.REFUSE: _REFUSE,
     Signal.PAUSE: _PAUSE,
 }

@@ -23,6 +23,7 @@ _MOVES: dict[Signal, tuple[str, str | None]] = {
     Signal.POSTPONE: ("settle_delay", None),
     Signal.RETRY: ("settle_delay", None),
     Signal.SHELVE: ("settle_shelve", None),
+    Signal.DISMISS: ("settle_dismiss", None),
     Signal.REFUSE: ("settle_refuse", None),
     Signal.PAUSE: ("settle_pause", None),
 }

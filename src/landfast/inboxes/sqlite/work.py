@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import apsw
 
-from landfast.domain import patterns
 from landfast.domain.ids import EventId, Token, WorkerId, tokens_of
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim
+from landfast.domain.unhandled import UnhandledCount
 from landfast.inboxes.sqlite import history, rows
 from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.statements import SQL, ask
@@ -44,8 +43,11 @@ class Working:
         asked = {"first": first, "last": last, "now": rows.micros(self._clock.now())}
         return await self._file.run(partial(self._abandon, asked))
 
-    async def requeue(self, *, source: str, pattern: str, limit: int) -> int:
-        return await self._file.run(partial(self._requeue, source, pattern, limit))
+    async def unhandled(self) -> Sequence[UnhandledCount]:
+        return await self._file.run(self._unhandled)
+
+    async def requeue(self, *, source: str, type: str, limit: int) -> int:  # noqa: A002 - as the port has it
+        return await self._file.run(partial(self._requeue, {"source": source, "type": type, "limit": limit}))
 
     async def resume(self, *, limit: int) -> int:
         return await self._file.run(partial(self._resume, limit))
@@ -79,16 +81,15 @@ class Working:
         with self._file.writing(durable=False) as connection:
             return len(ask(connection, "abandon", asked))
 
-    def _requeue(self, source: str, pattern: str, limit: int) -> int:
-        # Found before the write lock is taken, because there may be many; the move repeats the guard.
+    def _unhandled(self) -> list[UnhandledCount]:
         with self._file.reading() as connection:
-            unhandled = ask(connection, "requeue_candidates", {"source": source})
-            matching = (event for event, type_ in unhandled if patterns.matches(pattern, type_))
-            found: list[EventId] = list(islice(matching, limit))
-        now = rows.micros(self._clock.now())
+            return [UnhandledCount(*row) for row in ask(connection, "unhandled")]
+
+    def _requeue(self, asked: dict[str, Any]) -> int:
+        """Crash before the COMMIT: they are unhandled as before, and the next worker that asks finds them again."""
+        back = partial(_unshelve, statement="requeue", signal=Signal.REQUEUE, now=rows.micros(self._clock.now()))
         with self._file.writing(durable=False) as connection:
-            back = partial(_unshelve, statement="requeue", signal=Signal.REQUEUE, now=now)
-            return sum(back(connection, event) for event in found)
+            return sum(back(connection, event) for (event,) in ask(connection, "requeue_candidates", asked))
 
     def _resume(self, limit: int) -> int:
         """Crash before the COMMIT: the next one who asks finds them again."""

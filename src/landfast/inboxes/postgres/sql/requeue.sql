@@ -2,7 +2,7 @@ WITH matched AS (
     DELETE FROM landfast.shelf
     WHERE event_id = ANY (ARRAY(
         SELECT event_id FROM landfast.shelf
-        WHERE state = 'unhandled' AND source = $1 AND type LIKE $2
+        WHERE state = 'unhandled' AND source = $1 AND type = $2
         ORDER BY received_at DESC, event_id DESC LIMIT $3
         FOR UPDATE SKIP LOCKED
     )) AND state = 'unhandled'

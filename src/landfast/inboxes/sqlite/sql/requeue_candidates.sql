@@ -1,5 +1,4 @@
-SELECT s.event_id, b.type
-FROM shelf s
-JOIN body b ON b.seq = s.body_seq
-WHERE s.state = 'unhandled' AND s.source = :source
-ORDER BY s.received_at DESC, s.event_id DESC
+SELECT event_id FROM shelf
+WHERE state = 'unhandled' AND source = :source AND type = :type
+ORDER BY received_at DESC, event_id DESC
+LIMIT :limit

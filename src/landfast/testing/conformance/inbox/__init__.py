@@ -18,6 +18,7 @@ from landfast.testing.conformance.inbox.record import RecordConformance
 from landfast.testing.conformance.inbox.settle import SettleConformance
 from landfast.testing.conformance.inbox.store import StoreConformance
 from landfast.testing.conformance.inbox.suspect import SuspectConformance
+from landfast.testing.conformance.inbox.unhandled import UnhandledConformance
 
 __all__ = ["Bench", "InboxConformance"]
 
@@ -28,6 +29,7 @@ class InboxConformance(
     SuspectConformance,
     GridConformance,
     SettleConformance,
+    UnhandledConformance,
     OperateConformance,
     HeldConformance,
     FindConformance,

@@ -82,7 +82,7 @@ async def send(bench: Bench, held: Claim, state: State, signal: Signal) -> bool:
     if signal is Signal.RECOVER:
         return await inbox.recover([held.event_id], who="ada") == 1
     if signal is Signal.REQUEUE:
-        return await inbox.requeue(source=held.source, pattern="order.*", limit=10) == 1
+        return await inbox.requeue(source=held.source, type=held.type, limit=10) == 1
     if signal is Signal.RESUME:
         return await inbox.resume(limit=10) == 1
     if signal is Signal.ADMIT:

@@ -1,11 +1,10 @@
-"""Workbench: settle, beyond the grid, and requeue."""
+"""Workbench: settle, beyond the grid."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
 
-import msgspec
 import pytest
 
 from landfast.domain.ids import HandlerName
@@ -137,32 +136,6 @@ class SettleConformance:
         record = await look(bench.inbox, held.event_id)
         assert record.summary.due_at is not None
         assert abs((record.summary.due_at - record.history[-1].at).total_seconds() - DELAY) < 1
-
-    async def test_unhandled_events_whose_type_matches_are_requeued_newest_first(self, bench: Bench) -> None:
-        kinds = ["order.created", "order.paid", "Order.created", "order_created", "order.created"]
-        shelved = [msgspec.structs.replace(what, type=kind) for what, kind in zip(deliveries(5), kinds, strict=True)]
-        for number, what in enumerate(shelved):
-            await event_in(bench.inbox, State.UNHANDLED, what, number=number)
-        assert await bench.inbox.requeue(source="bank", pattern="*", limit=10) == 0
-        assert await bench.inbox.requeue(source="shop", pattern="order.created", limit=1) == 1
-        assert [one.key for one in await claim(bench.inbox, 10, limit=10)] == ["evt_0004"]
-        assert await bench.inbox.requeue(source="shop", pattern="order.*", limit=10) == 2
-        again = await claim(bench.inbox, 11, limit=10)
-        assert {one.key for one in again} == {"evt_0000", "evt_0001"}
-        assert {one.run for one in again} == {1}
-        assert await bench.inbox.requeue(source="shop", pattern="*", limit=10) == 2
-
-    async def test_requeueing_takes_no_wildcard_but_the_star(self, bench: Bench) -> None:
-        await event_in(bench.inbox, State.UNHANDLED, delivery(type="order.created"))
-        for pattern in (
-            "order%",
-            "order_created",
-            "order?created",
-            "order.[c]reated",
-            "ORDER.CREATED",
-            "order.created\\",
-        ):
-            assert await bench.inbox.requeue(source="shop", pattern=pattern, limit=10) == 0, pattern
 
     async def test_an_unhandled_event_waits_for_ever(self, bench: Bench) -> None:
         await event_in(bench.inbox, State.UNHANDLED)

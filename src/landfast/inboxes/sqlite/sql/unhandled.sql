@@ -1,0 +1,1 @@
+SELECT source, type, n FROM unhandled_count ORDER BY source, type
