@@ -33,7 +33,8 @@ DESIGN = (
     Row("two workers, two runs, old deploys", Design(workers=2, runs=2, deploys=True)),
     Row("one worker, two handlers, two runs", Design(workers=1, handlers=2, runs=2)),
     Row("two workers, an effect", Design(workers=2, effects=True)),
-    Row("suspects among neighbours", Suspects()),
+    Row("suspects in a process of their own", Suspects()),
+    Row("suspects between the others", Suspects(run="between")),
 )
 DEEP = (
     Row("two workers, three runs", Design(workers=2, runs=3)),
@@ -58,7 +59,10 @@ WEAKENED = (
     Row("performs an effect before the COMMIT", Design(weakness="effect_before_commit", effects=True), holds=False),
     Row("counts a crash against its neighbours", Suspects("counts_at_once"), holds=False),
     Row("runs suspects in groups", Suspects("suspects_in_groups"), holds=False),
-    Row("runs other hands beside a suspect", Suspects("no_gate"), holds=False),
+    Row("runs other hands beside a suspect", Suspects("no_gate", run="between"), holds=False),
+    Row("runs two suspects at a time", Suspects("two_at_a_time"), holds=False),
+    Row("runs others in the suspects' process", Suspects("others_in_their_process"), holds=False),
+    Row("kills a suspect's process at a stop", Suspects("killed_at_a_stop"), holds=False),
 )
 
 

@@ -1,8 +1,11 @@
-"""Three events, one of which kills every process that runs it, and two processes of two hands each.
+"""Three events, one of which kills every process that runs it, and processes with two hands each.
 
 A hand claims a group of events; when its process dies, every event in every hand of it is left behind. Nobody knows
 which of them was to blame. The rule of the code: what was left behind is a suspect and runs alone, and only what is
 left behind while it runs alone is counted against it.
+
+Alone is who runs in a process for suspects, of which there is one on each of two machines (`apart`), or in a worker
+while none of its hands holds anything (`between`).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ Hands = tuple[tuple[int, ...], ...]
 POISON = 0
 EVENTS = 3
 GROUP = 2
-PROCESSES, HANDS = 2, 2
+MACHINES, HANDS = 2, 2
 CRASHES = 2
 """Of three in the code: enough to see that the count grows for one and not for the others."""
 
@@ -31,8 +34,10 @@ class Event(NamedTuple):
 
 class World(NamedTuple):
     events: tuple[Event, ...]
-    processes: tuple[Hands, ...]
+    workers: tuple[Hands, ...]
     """By process and hand: the events that it holds."""
+    apart: tuple[Hands, ...]
+    """The same of the processes for suspects."""
 
 
 Steps = Iterator[tuple[str, World]]
@@ -41,20 +46,23 @@ Steps = Iterator[tuple[str, World]]
 @dataclass(frozen=True)
 class Suspects:
     weakness: str = ""
+    run: str = "apart"
+    """Where suspects run: `apart`, or `between` the others."""
 
     def starts(self) -> Iterator[World]:
-        yield World((Event(),) * EVENTS, (((),) * HANDS,) * PROCESSES)
+        idle = (((),) * HANDS,) * MACHINES
+        yield World((Event(),) * EVENTS, idle, idle if self.run == "apart" else ())
 
     def steps(self, world: World) -> Steps:
-        for process in range(PROCESSES):
-            if process and world.processes[process] == world.processes[process - 1]:
-                continue  # its twin has taken every step that it could
-            for hand in range(HANDS):
-                if not world.processes[process][hand]:
-                    yield from self._claim(world, process, hand)
-                    yield from self._claim_suspect(world, process, hand)
-                else:
-                    yield from self._handle(world, process, hand)
+        for kind in ("workers", "apart"):
+            for process, hands in enumerate(getattr(world, kind)):
+                if process and hands == getattr(world, kind)[process - 1]:
+                    continue  # its twin has taken every step that it could
+                for hand in range(HANDS):
+                    yield from self._handle(world, kind, process, hand)
+                    if not hands[hand]:
+                        yield from self._claim(world, kind, process, hand)
+                        yield from self._claim_suspect(world, kind, process, hand)
 
     def broken(self, world: World) -> str | None:
         for number, event in enumerate(world.events):
@@ -69,47 +77,60 @@ class Suspects:
     def is_end(self, world: World) -> bool:
         return all(event.where in {"done", "dead"} for event in world.events)
 
-    def _claim(self, world: World, process: int, hand: int) -> Steps:
-        if self._gated(world, process):
-            return
-        free = [number for number, event in enumerate(world.events) if self._is_free(event)]
-        if free:
-            taken = tuple(free[:GROUP])
-            yield "claim", _hold(_mark(world, taken, where="held"), process, hand, taken)
+    def _claim(self, world: World, kind: str, process: int, hand: int) -> Steps:
+        if self._may_claim(world, kind, process):
+            free = [number for number, event in enumerate(world.events) if self._is_free(event)]
+            if free:
+                taken = tuple(free[:GROUP])
+                yield "claim", _hold(_mark(world, taken, where="held"), kind, process, hand, taken)
 
     def _is_free(self, event: Event) -> bool:
         return event.where == "ready" and (not event.suspect or self.weakness == "suspects_in_groups")
 
-    def _gated(self, world: World, process: int) -> bool:
-        """A suspect runs in this process: nothing else may begin."""
-        held = [number for hand in world.processes[process] for number in hand]
-        return self.weakness != "no_gate" and any(world.events[number].suspect for number in held)
+    def _may_claim(self, world: World, kind: str, process: int) -> bool:
+        """A process for suspects claims nothing else; and while a suspect runs in a worker, nothing else begins."""
+        if kind == "apart":
+            return self.weakness == "others_in_their_process"
+        held = [number for hand in world.workers[process] for number in hand]
+        return self.weakness == "no_gate" or not any(world.events[number].suspect for number in held)
 
-    def _claim_suspect(self, world: World, process: int, hand: int) -> Steps:
-        if self.weakness != "no_gate" and any(world.processes[process]):
+    def _claim_suspect(self, world: World, kind: str, process: int, hand: int) -> Steps:
+        if not self._may_run_suspects(world, kind, process):
             return
         for number, event in enumerate(world.events):
             if event.where == "left" or (event.where == "ready" and event.suspect):
                 counts = event.where == "left" and (event.suspect or self.weakness == "counts_at_once")
                 crashes = min(CRASHES, event.crashes + counts)
-                yield "claim_suspect", self._taken_alone(world, process, hand, number, crashes)
+                marked = _mark(world, (number,), where="held", suspect=True, crashes=crashes)
+                yield "claim_suspect", _hold(marked, kind, process, hand, (number,))
                 return
 
-    def _taken_alone(self, world: World, process: int, hand: int, number: int, crashes: int) -> World:
-        marked = _mark(world, (number,), where="held", suspect=True, crashes=crashes)
-        return _hold(marked, process, hand, (number,))
+    def _may_run_suspects(self, world: World, kind: str, process: int) -> bool:
+        is_idle = not any(getattr(world, kind)[process])
+        if self.run == "apart":
+            many = self.weakness in {"two_at_a_time", "others_in_their_process"}
+            return kind == "apart" and (is_idle or many)
+        return is_idle or self.weakness == "no_gate"
 
-    def _handle(self, world: World, process: int, hand: int) -> Steps:
-        held = world.processes[process][hand]
-        yield "settle (release)", _hold(_mark(world, held, where="ready"), process, hand, ())
+    def _handle(self, world: World, kind: str, process: int, hand: int) -> Steps:
+        held = getattr(world, kind)[process][hand]
+        if not held:
+            return
+        yield "settle (release)", _hold(_mark(world, held, where="ready"), kind, process, hand, ())
+        if self.weakness == "killed_at_a_stop":
+            yield "kill", _end(world, kind, process)  # instead of giving back what it holds, as above
         if any(world.events[number].crashes >= CRASHES for number in held):
-            yield "bury", _hold(_mark(world, held, where="dead"), process, hand, ())
+            yield "bury", _hold(_mark(world, held, where="dead"), kind, process, hand, ())
         elif POISON in held:
-            everything = tuple(number for each in world.processes[process] for number in each)
-            left = _mark(world, everything, where="left")
-            yield "crash", left._replace(processes=_sorted(_put(left.processes, process, ((),) * HANDS)))
+            yield "crash", _end(world, kind, process)
         else:
-            yield "commit", _hold(_mark(world, held, where="done"), process, hand, ())
+            yield "commit", _hold(_mark(world, held, where="done"), kind, process, hand, ())
+
+
+def _end(world: World, kind: str, process: int) -> World:
+    processes = getattr(world, kind)
+    left = _mark(world, tuple(number for hand in processes[process] for number in hand), where="left")
+    return _with(left, kind, _put(processes, process, ((),) * HANDS))
 
 
 def _mark(world: World, numbers: tuple[int, ...], **new: Any) -> World:
@@ -119,14 +140,17 @@ def _mark(world: World, numbers: tuple[int, ...], **new: Any) -> World:
     return world._replace(events=tuple(events))
 
 
-def _hold(world: World, process: int, hand: int, numbers: tuple[int, ...]) -> World:
-    hands = tuple(sorted(_put(world.processes[process], hand, numbers)))
-    return world._replace(processes=_sorted(_put(world.processes, process, hands)))
+def _hold(world: World, kind: str, process: int, hand: int, numbers: tuple[int, ...]) -> World:
+    processes = getattr(world, kind)
+    hands = tuple(sorted(_put(processes[process], hand, numbers)))
+    return _with(world, kind, _put(processes, process, hands))
+
+
+def _with(world: World, kind: str, processes: tuple[Hands, ...]) -> World:
+    # Sorted, because the names of processes and hands make no difference.
+    alike = tuple(sorted(processes))
+    return world._replace(workers=alike) if kind == "workers" else world._replace(apart=alike)
 
 
 def _put(row: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
     return (*row[:at], value, *row[at + 1 :])
-
-
-def _sorted(row: tuple[Hands, ...]) -> tuple[Hands, ...]:
-    return tuple(sorted(row))

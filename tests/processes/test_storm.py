@@ -102,9 +102,9 @@ async def _send_round(
 
 
 async def _kill_inside(shop: Shop, serve: Serve) -> None:
-    """Kill a worker that has written its order and not committed it."""
+    """Kill a process that has written its order and not committed it: a worker, or that of the suspects."""
     async with asyncio.timeout(60):
-        while not (inside := [pid for pid in serve.pids("worker") if (shop.folder / f"inside-{pid}").exists()]):
+        while not (inside := [pid for pid in serve.processes if (shop.folder / f"inside-{pid}").exists()]):
             await asyncio.sleep(0.01)
         os.kill(inside[0], signal.SIGKILL)
         await serve.until(lambda: inside[0] not in serve.processes)

@@ -13,7 +13,8 @@ import pytest
 from landfast.domain.ids import WorkerId
 from landfast.processes import child as child_module
 from landfast.processes.child import Child
-from landfast.processes.supervisor import News, Role, Supervisor
+from landfast.processes.lives import News, ProcessKind
+from landfast.processes.supervisor import Supervisor
 from landfast.testing.clock import ManualClock, SeededChance
 
 READY = "import socket,sys,time; s=socket.socket(fileno=int(sys.argv[-1])); s.send(b'!'); "
@@ -33,6 +34,7 @@ class Stage:
         self.news: list[News] = []
         self.abandoned: list[WorkerId] = []
         self.started: list[WorkerId] = []
+        self.left_behind = 0
         self._heard = asyncio.Event()
         given: dict[str, object] = {"intakes": 0, "workers": 1, "abandon": self._abandon, "clock": ManualClock()}
         given |= {"chance": SeededChance(), "tell": self._tell, "start": self._start} | options
@@ -47,12 +49,13 @@ class Stage:
     def pids(self, what: str) -> list[int]:
         return [news.pid for news in self.news if news.what == what]
 
-    async def _start(self, role: Role, worker: WorkerId) -> Child:
+    async def _start(self, role: ProcessKind, worker: WorkerId) -> Child:
         self.started.append(worker)
         return await Child.start([self.scripts.pop(0) if len(self.scripts) > 1 else self.scripts[0]])
 
-    async def _abandon(self, worker: WorkerId) -> None:
+    async def _abandon(self, worker: WorkerId) -> int:
         self.abandoned.append(worker)
+        return self.left_behind
 
     def _tell(self, news: News) -> None:
         self.news.append(news)
@@ -86,7 +89,7 @@ async def test_an_intake_that_dies_has_no_claims_to_give_back(monkeypatch: pytes
 
 
 async def test_a_failing_abandon_does_not_keep_the_next_worker_from_starting(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fails(worker: WorkerId) -> None:
+    async def fails(worker: WorkerId) -> int:
         raise OSError("the store is down")
 
     stage = Stage(FOREVER, monkeypatch=monkeypatch, abandon=fails)
@@ -172,7 +175,7 @@ async def test_delays_grow_while_a_child_keeps_dying_and_start_again_after_one_t
     pauses: list[float | None] = []
     lives = iter([1.0, 1.0, 1.0, 11.0, 1.0])
 
-    async def start(role: Role, worker: WorkerId) -> Child:
+    async def start(role: ProcessKind, worker: WorkerId) -> Child:
         clock.advance(next(lives))
         return await Child.start(["pass"])
 
@@ -192,7 +195,7 @@ async def test_a_process_that_cannot_be_started_is_tried_again(monkeypatch: pyte
     failures = iter([OSError("no more processes")])
     starts: list[Callable[[], Awaitable[Child]]] = []
 
-    async def start(role: Role, worker: WorkerId) -> Child:
+    async def start(role: ProcessKind, worker: WorkerId) -> Child:
         for error in failures:
             raise error
         starts.append(lambda: Child.start([FOREVER]))

@@ -19,7 +19,6 @@ from landfast.domain.outcome import EffectState, Outcome, Receipt, ReceiptKey
 from landfast.domain.verdict import GiveUp, RetryLater
 from landfast.intake.tally import Tally
 from landfast.processing import invoke, worker
-from landfast.processing.gate import Gate
 from landfast.processing.pace import Pace
 from landfast.processing.registry import Registry
 from landfast.recovery.proof import prove
@@ -412,30 +411,6 @@ async def test_a_handshake_never_breaks_the_proof(shop: Shop) -> None:
     tally.withdrawn("slack")
     await tally.close()
     assert (await prove(shop.inbox, shop.ledger, shop.ledger)).holds
-
-
-async def test_a_suspect_waits_for_a_quiet_moment_before_it_holds_anybody_back() -> None:
-    gate, order = Gate(patience=5.0), []
-    leave = asyncio.Event()
-
-    async def slow() -> None:
-        async with gate.shared():
-            await leave.wait()
-            order.append("slow")
-
-    async def suspect() -> None:
-        async with gate.alone():
-            order.append("suspect")
-
-    first = asyncio.create_task(slow())
-    await asyncio.sleep(0)
-    waiting = asyncio.create_task(suspect())
-    await asyncio.sleep(0.01)
-    async with gate.shared():
-        order.append("newcomer")
-    leave.set()
-    await asyncio.gather(first, waiting)
-    assert order == ["newcomer", "slow", "suspect"]
 
 
 async def test_a_backlog_leaves_no_pile_of_wakeups_behind(live: Shop) -> None:

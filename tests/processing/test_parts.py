@@ -1,6 +1,4 @@
-"""Breaker, budget, pace and gate: the small machines of a worker."""
-
-import asyncio
+"""Breaker, budget and pace: the small machines of a worker."""
 
 import pytest
 
@@ -9,7 +7,6 @@ from landfast.domain.breaker import Breaker
 from landfast.domain.errors import ConfigError
 from landfast.domain.ids import HandlerName
 from landfast.processing.budget import RetryBudget
-from landfast.processing.gate import Gate
 from landfast.processing.pace import GROUP_AT_MOST, Pace
 from landfast.processing.registry import EffectHandler, Handler, Registry
 
@@ -62,57 +59,6 @@ def test_the_pace_grows_with_a_quick_backlog_and_shrinks_when_slow_or_stumbling(
     pace.went(count=GROUP_AT_MOST, seconds=0.2)
     pace.stumbled()
     assert pace.size == GROUP_AT_MOST // 4
-
-
-async def test_the_gate_lets_many_in_or_one_alone() -> None:
-    gate, log = Gate(patience=0), []
-    inside, leave = asyncio.Event(), asyncio.Event()
-
-    async def hand() -> None:
-        async with gate.shared():
-            inside.set()
-            await leave.wait()
-            log.append("hand")
-
-    async def suspect() -> None:
-        async with gate.alone():
-            log.append("suspect")
-
-    async def late_hand() -> None:
-        async with gate.shared():
-            log.append("late hand")
-
-    first = asyncio.create_task(hand())
-    await inside.wait()
-    alone = asyncio.create_task(suspect())
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    late = asyncio.create_task(late_hand())
-    await asyncio.sleep(0)
-    leave.set()
-    await asyncio.gather(first, alone, late)
-    assert log == ["hand", "suspect", "late hand"]
-
-
-async def test_a_cancelled_wait_for_being_alone_lets_the_others_in_again() -> None:
-    gate, leave = Gate(patience=0), asyncio.Event()
-
-    async def hand() -> None:
-        async with gate.shared():
-            await leave.wait()
-
-    async def suspect() -> None:
-        async with gate.alone():
-            raise AssertionError("never alone")
-
-    first = asyncio.create_task(hand())
-    alone = asyncio.create_task(suspect())
-    await asyncio.sleep(0.01)
-    alone.cancel()
-    await asyncio.gather(alone, return_exceptions=True)
-    async with gate.shared():
-        leave.set()
-    await first
 
 
 def handler(**options: object) -> Handler:

@@ -68,6 +68,12 @@ def test_each_weakened_variant_is_caught(row: Row) -> None:
 
 def test_the_design_holds_in_the_smallest_worlds() -> None:
     """`make check` explores the large ones."""
-    small: tuple[Model[Any], ...] = (Intake(), Suspects(), Design(workers=2), Design(workers=1, runs=3, deploys=True))
+    small: tuple[Model[Any], ...] = (
+        Intake(),
+        Suspects(),
+        Suspects(run="between"),
+        Design(workers=2),
+        Design(workers=1, runs=3, deploys=True),
+    )
     assert [explore(model).problem for model in small] == [""] * len(small)
     assert all(row.holds for row in DESIGN)

@@ -130,12 +130,17 @@ class Inbox:
         check_handlers(self.registry, self.sources)
         return opening.intake(self.settings, self.sources.values(), self.clock, self.chance)
 
-    def worker(self, worker_id: WorkerId | None = None) -> AbstractAsyncContextManager[Worker]:
-        """Open what processes events; `await worker.run()` inside it."""
+    def worker(
+        self, worker_id: WorkerId | None = None, *, tell_suspects: Callable[[], None] | None = None
+    ) -> AbstractAsyncContextManager[Worker]:
+        """Open what processes events; `await worker.run()` inside it. `tell_suspects` is called while there are events
+        whose worker fell silent; without it they run between the others."""
         check_handlers(self.registry, self.sources)
         self.registry.wants = {name: wants_of(source) for name, source in self.sources.items()}
         worker_id = worker_id or WorkerId(self.chance.bytes(8))
-        return opening.worker(self.settings, self.registry, self._lifespans, worker_id, self.clock, self.chance)
+        return opening.worker(
+            self.settings, self.registry, self._lifespans, worker_id, tell_suspects, self.clock, self.chance
+        )
 
     def archive(self) -> AbstractAsyncContextManager[stores.InboxStore]:
         """Open the inbox alone, as operators see it. Nothing is migrated."""

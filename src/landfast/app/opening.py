@@ -93,6 +93,7 @@ async def worker(
     registry: Registry,
     lifespans: Sequence[Callable[[], AbstractAsyncContextManager[Any]]],
     worker_id: WorkerId,
+    tell_suspects: Callable[[], None] | None,
     clock: Clock,
     chance: Chance,
 ) -> AsyncIterator[Worker]:
@@ -113,6 +114,7 @@ async def worker(
             worker=worker_id,
             hands=settings.hands,
             lease=settings.lease,
+            tell_suspects=tell_suspects,
         )
 
 

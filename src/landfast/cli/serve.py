@@ -18,8 +18,8 @@ from landfast.cli.options import warn_of_strange_variables
 from landfast.domain.errors import ConfigError
 from landfast.processes import first, intake_process, logs, serving, tls
 from landfast.processes.lifeline import Lifeline
+from landfast.processes.lives import News
 from landfast.processes.plan import ALL, ROLES, Plan, numbers_of
-from landfast.processes.supervisor import News
 
 
 @click.command()
@@ -73,6 +73,8 @@ def serve(
         host=settings.host if host is None else host,
         port=settings.port if port is None else port,
         numbers=numbers_of(role, settings, {"intake": intakes, "worker": workers, "drainer": drainers}),
+        # A ledger with one writer would have the two processes wait for each other.
+        has_suspects_process=not settings.ledger.is_sqlite,
         prints_to_stderr=as_json,
         tls_cert=tls_cert,
         tls_key=tls_key,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import get_args
 
 import click
 
@@ -20,9 +21,18 @@ from landfast.processes.lifeline import Lifeline
 @click.argument("app", required=False)
 @click.option("--worker-id", metavar="HEX", help="16 hex digits, new for every start; drawn if not given.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON line when ready.")
+@click.option("--suspects", type=click.Choice(get_args(worker_process.SuspectsRun)), default="between", hidden=True)
 @click.option("--prints-to-stderr", is_flag=True, hidden=True)
 @click.option("--lifeline", type=int, hidden=True)
-def work(*, app: str | None, worker_id: str | None, as_json: bool, prints_to_stderr: bool, lifeline: int | None) -> int:
+def work(
+    *,
+    app: str | None,
+    worker_id: str | None,
+    as_json: bool,
+    suspects: worker_process.SuspectsRun,
+    prints_to_stderr: bool,
+    lifeline: int | None,
+) -> int:
     """Run handlers, and take no webhooks in.
 
     APP is module:inbox or a file, found from the current directory.
@@ -47,6 +57,7 @@ def work(*, app: str | None, worker_id: str | None, as_json: bool, prints_to_std
         inbox,
         worker_id=None if worker_id is None else _worker_id(worker_id),
         lifeline=Lifeline(lifeline) if lifeline is not None else None,
+        suspects=suspects,
         up=up,
     )
 

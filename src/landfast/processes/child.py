@@ -12,13 +12,16 @@ from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Sequence
 from typing import Any
 
+from landfast.processes.lifeline import READY, SUSPECTS
+
 INTERPRETER = (sys.executable, "-P", "-m", "landfast")
 """A fresh interpreter, not a fork: nothing that the supervisor has open leaks into it. -P keeps a `click.py` in the
 user's folder from being taken for ours; the loader adds that folder itself."""
 
 
 class Child:
-    """A process at the other end of a lifeline: it says once that it is ready, and stops when our end closes."""
+    """A process at the other end of a lifeline: it says once that it is ready, and a worker says that there are
+    suspects. It stops when our end closes."""
 
     def __init__(self, process: Process, lifeline: socket.socket) -> None:
         self._process = process
@@ -40,9 +43,10 @@ class Child:
             fds.append(listener.fileno())
             command += ["--fd", str(listener.fileno())]
         try:
-            # A process group of its own: Ctrl-C reaches the supervisor alone, which then stops its children in order.
+            # A session of its own: Ctrl-C reaches the supervisor alone, which then stops its children in order. (A
+            # process group would do, but uvloop can start none.)
             process = await asyncio.create_subprocess_exec(
-                *command, stdin=DEVNULL, pass_fds=fds, process_group=0, env=env, **settings
+                *command, stdin=DEVNULL, pass_fds=fds, start_new_session=True, env=env, **settings
             )
         except BaseException:
             ours.close()
@@ -61,11 +65,12 @@ class Child:
 
     async def wait_ready(self) -> bool:
         """False when it ended before it was ready."""
-        try:
-            self.is_ready = bool(await asyncio.get_running_loop().sock_recv(self._lifeline, 1))
-        except OSError:
-            self.is_ready = False
+        self.is_ready = await self._hear() == READY
         return self.is_ready
+
+    async def hear_of_suspects(self) -> bool:
+        """True when it says, once it was ready, that there are suspects; False when it has ended."""
+        return await self._hear() == SUSPECTS
 
     async def wait(self) -> int:
         """How it ended: its exit code, or minus the signal that ended it."""
@@ -73,6 +78,13 @@ class Child:
             return await self._process.wait()
         finally:
             self._lifeline.close()
+
+    async def _hear(self) -> bytes:
+        """Its next word; nothing when it has ended."""
+        try:
+            return await asyncio.get_running_loop().sock_recv(self._lifeline, 1)
+        except OSError:
+            return b""
 
     def dismiss(self) -> None:
         self.is_dismissed = True

@@ -9,8 +9,8 @@ from typing import IO, assert_never
 
 from landfast.domain.ids import WorkerId
 from landfast.processes.child import Child
+from landfast.processes.lives import ProcessKind
 from landfast.processes.plan import Plan
-from landfast.processes.supervisor import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +19,19 @@ class Crew:
     listener: socket.socket | None
     """What the intakes share."""
 
-    async def start(self, role: Role, worker: WorkerId) -> Child:
+    async def start(self, kind: ProcessKind, worker: WorkerId) -> Child:
         app, prints = self.plan.app, ["--prints-to-stderr"] if self.plan.prints_to_stderr else []
-        match role:
+        match kind:
             case "intake":
                 return await Child.start(["_intake", app, *self._tls(), *prints], listener=self.listener)
             case "worker":
-                return await Child.start(["work", app, "--worker-id", worker.hex(), *prints])
+                apart = ["--suspects", "apart"] if self.plan.has_suspects_process else []
+                return await Child.start(["work", app, "--worker-id", worker.hex(), *apart, *prints])
+            case "suspects":
+                return await Child.start(["work", app, "--worker-id", worker.hex(), "--suspects", "only", *prints])
             case "drainer":
                 return await Child.start(["drain", app, *prints])
-        assert_never(role)
+        assert_never(kind)
 
     async def trial(self, words: IO[bytes]) -> Child:
         """A process that loads the application, and is ready if the others could be. It prints into the void."""

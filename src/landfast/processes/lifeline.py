@@ -18,6 +18,10 @@ GRACE = 10.0
 Container runtimes send their own SIGKILL after ten seconds or more."""
 
 
+READY, SUSPECTS = b"!", b"?"
+"""A child's words, of a byte each."""
+
+
 class Lifeline:
     def __init__(self, fd: int, *, end: Callable[[int], None] | None = None, grace: float = GRACE) -> None:
         self._socket = socket.socket(fileno=fd)
@@ -41,12 +45,20 @@ class Lifeline:
             self._end(signal.SIGKILL)
 
     def say_ready(self) -> None:
-        with contextlib.suppress(OSError):  # the supervisor is gone: the watching thread deals with it
-            self._socket.send(b"!")
+        self._say(READY)
+
+    def say_suspects(self) -> None:
+        """There are suspects, for which the supervisor has a process of their own."""
+        self._say(SUSPECTS)
 
     def let_go(self) -> None:
         """The process is stopping by itself: no need to kill it."""
         self._let_go.set()
+
+    def _say(self, word: bytes) -> None:
+        # The supervisor is gone, which the watching thread deals with. Or it is stopped, and has heaps to hear first.
+        with contextlib.suppress(OSError):
+            self._socket.send(word, socket.MSG_DONTWAIT)
 
 
 def _signal_self(number: int) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from landfast.config import Settings
 from landfast.domain.errors import ConfigError
 from landfast.processes.lifeline import GRACE
-from landfast.processes.supervisor import Role
+from landfast.processes.lives import Role
 
 ROLES: tuple[Role, ...] = ("intake", "worker", "drainer")
 ALL = "all"
@@ -23,6 +23,8 @@ class Plan:
     """Where the intakes listen. Without an intake nobody does."""
     numbers: Mapping[Role, int]
     """How many of each role; all of them are named."""
+    has_suspects_process: bool = False
+    """Suspects run in a process of their own, and not between the others in a worker."""
     prints_to_stderr: bool = False
     """Where handlers print: standard output, unless that is for JSON lines."""
     tls_cert: Path | None = None

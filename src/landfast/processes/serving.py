@@ -15,14 +15,15 @@ from landfast.app import Inbox
 from landfast.app.sources import check_handlers, source_of
 from landfast.app.stores import open_inbox
 from landfast.domain.errors import ConfigError, StoreError
-from landfast.domain.ids import WorkerId
 from landfast.processes import reload, signals, tls
+from landfast.processes.abandon import abandon
 from landfast.processes.closing import refuse_new
 from landfast.processes.crew import Crew
 from landfast.processes.lifeline import Lifeline
+from landfast.processes.lives import News
 from landfast.processes.plan import Plan
 from landfast.processes.renewal import Renewal
-from landfast.processes.supervisor import News, Supervisor
+from landfast.processes.supervisor import Supervisor
 from landfast.processes.systemd import Notices
 from landfast.web.http.server import listen
 
@@ -40,18 +41,7 @@ async def serve(
     _check_numbers(inbox, plan)
     with _listening(plan) as listener:
         crew, notices = Crew(plan, listener), Notices()
-        supervisor = Supervisor(
-            intakes=plan.numbers["intake"],
-            workers=plan.numbers["worker"],
-            drainers=plan.numbers["drainer"],
-            start=crew.start,
-            abandon=partial(_abandon, inbox),
-            clock=inbox.clock,
-            chance=inbox.chance,
-            tell=tell,
-            grace=plan.grace,
-            patient=plan.reload_from is not None,
-        )
+        supervisor = _supervisor(inbox, plan, crew, tell)
         renewal = Renewal(supervisor, trial=crew.trial, notices=notices)
         migrating = asyncio.ensure_future(_migrate(inbox, plan))
 
@@ -89,6 +79,22 @@ async def serve(
         return await _run(supervisor, beside, lifeline)
 
 
+def _supervisor(inbox: Inbox, plan: Plan, crew: Crew, tell: Callable[[News], None]) -> Supervisor:
+    return Supervisor(
+        intakes=plan.numbers["intake"],
+        workers=plan.numbers["worker"],
+        drainers=plan.numbers["drainer"],
+        start=crew.start,
+        abandon=partial(abandon, inbox),
+        clock=inbox.clock,
+        chance=inbox.chance,
+        tell=tell,
+        grace=plan.grace,
+        patient=plan.reload_from is not None,
+        keeps_suspects=plan.has_suspects_process,
+    )
+
+
 def check(inbox: Inbox, *, tls_cert: Path | None, tls_key: Path | None) -> None:
     """Find here what would stop every child: one sentence now instead of a loop of restarts."""
     check_handlers(inbox.registry, inbox.sources)
@@ -121,13 +127,6 @@ async def _migrate(inbox: Inbox, plan: Plan) -> None:
             raise
         # There is somewhere else to take webhooks into. Who needs the database migrates when it is back.
         telemetry.warn("a database is away; starting without it", error=error)
-
-
-async def _abandon(inbox: Inbox, worker: WorkerId) -> None:
-    async with inbox.stores() as stores:
-        events = await stores.inbox.abandon(worker=worker)
-        effects = await stores.ledger.abandon(worker=worker)
-    telemetry.info("gave back the claims of a dead worker", events=events, effects=effects)
 
 
 async def _follow(folder: Path, supervisor: Supervisor) -> None:

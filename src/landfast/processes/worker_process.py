@@ -6,6 +6,7 @@ import asyncio
 import gc
 import signal
 from collections.abc import Callable
+from typing import Literal
 
 import uvloop
 
@@ -20,30 +21,41 @@ YOUNG = 10_000
 """Objects made between two collections. A group of events holds as many, and none of them is garbage before the group
 ends: with Python's 700, looking for it takes a tenth of a worker's time."""
 
+SuspectsRun = Literal["between", "apart", "only"]
+"""Where suspects run: here, between the others; in a process of their own; or this is that process."""
+
 
 def run(
     inbox: Inbox,
     *,
     worker_id: WorkerId | None = None,
     lifeline: Lifeline | None = None,
+    suspects: SuspectsRun = "between",
     up: Callable[[], None] = lambda: None,
 ) -> int:
     """Until SIGTERM or Ctrl-C; what is in hand then is finished. The exit code. `up` is called when it is ready."""
-    logs.to_stderr("worker")
+    logs.to_stderr("suspects" if suspects == "only" else "worker")
     if lifeline is not None:
         lifeline.hold()
     gc.set_threshold(YOUNG)
     if lifeline is None:
-        uvloop.run(_work(inbox, worker_id, lifeline, up))
+        uvloop.run(_work(inbox, worker_id, lifeline, suspects, up))
         return 0
-    code = exit_code(lambda: uvloop.run(_work(inbox, worker_id, lifeline, up)))
+    code = exit_code(lambda: uvloop.run(_work(inbox, worker_id, lifeline, suspects, up)))
     lifeline.let_go()
     return code
 
 
-async def _work(inbox: Inbox, worker_id: WorkerId | None, lifeline: Lifeline | None, up: Callable[[], None]) -> None:
+async def _work(
+    inbox: Inbox,
+    worker_id: WorkerId | None,
+    lifeline: Lifeline | None,
+    suspects: SuspectsRun,
+    up: Callable[[], None],
+) -> None:
     watchdog = Watchdog(patience=_longest_deadline(inbox) + MARGIN)
-    async with inbox.worker(worker_id) as worker:
+    tell = lifeline.say_suspects if lifeline is not None and suspects == "apart" else None
+    async with inbox.worker(worker_id, tell_suspects=tell) as worker:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, worker.stop)
         beating = asyncio.create_task(watchdog.beat())
@@ -54,7 +66,7 @@ async def _work(inbox: Inbox, worker_id: WorkerId | None, lifeline: Lifeline | N
             lifeline.say_ready()
         up()
         try:
-            await worker.run()
+            await (worker.run_suspects() if suspects == "only" else worker.run())
         finally:
             watchdog.stop()
             beating.cancel()

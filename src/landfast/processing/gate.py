@@ -1,4 +1,9 @@
-"""Many hands at once, or one suspect alone: only then is a crash the suspect's own."""
+"""Many hands at once, or one suspect alone: only then is a crash the suspect's own.
+
+Held only where suspects have no process of their own: in an application that mounts the inbox, and on a ledger with one
+writer. Whoever is inside may stay until its deadline, so newcomers are held back for a while only, and then left alone
+for ten times as long.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +11,29 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-PATIENCE = 10.0
-"""Seconds that a suspect waits for a moment in which nothing else runs. Only then are newcomers held back for it, so
-that one long effect does not stop all the hands."""
+from landfast.ports.clock import Clock
+
+FIRST_HOLD_SECONDS = 5.0
+"""For how long newcomers are held back at first. Nearly every handler and effect has ended by then."""
+
+REST_RATIO = 10
+"""After a hold in vain newcomers are left alone for so many times its length: they lose a tenth of their time."""
 
 
 class Gate:
-    def __init__(self, patience: float = PATIENCE) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._changed = asyncio.Condition()
         self._inside = 0
-        self._held_back = 0
-        self._patience = patience
+        self._is_held = False
+        self._hold = FIRST_HOLD_SECONDS
+        self._free_until = float("-inf")
+        """Until then newcomers are not held back again."""
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:
         async with self._changed:
-            await self._changed.wait_for(lambda: not self._held_back)
+            await self._changed.wait_for(lambda: not self._is_held)
             self._inside += 1
         try:
             yield
@@ -31,25 +43,37 @@ class Gate:
                 self._changed.notify_all()
 
     @asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
+    async def alone(self) -> AsyncIterator[bool]:
+        """Whether nobody else is inside, and will be until this ends. If not, ask again in a while."""
         async with self._changed:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._patience):
-                    await self._changed.wait_for(lambda: not self._inside)
-            self._held_back += 1
+            self._is_held = not self._inside or self._clock.monotonic() >= self._free_until
             try:
-                await self._changed.wait_for(lambda: not self._inside)
-                self._inside += 1
+                is_alone = self._is_held and await self._is_empty_in_time()
             except BaseException:
                 self._let_in()
                 raise
+            if not is_alone:
+                self._let_in()
+        began = self._clock.monotonic()
         try:
-            yield
+            yield is_alone
         finally:
             async with self._changed:
-                self._inside -= 1
-                self._let_in()
+                if is_alone:
+                    # Half of the time belongs to the others, however many suspects there are.
+                    now = self._clock.monotonic()
+                    self._hold, self._free_until = FIRST_HOLD_SECONDS, 2 * now - began
+                    self._let_in()
+
+    async def _is_empty_in_time(self) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._hold):
+                await self._changed.wait_for(lambda: not self._inside)
+                return True
+        self._free_until = self._clock.monotonic() + REST_RATIO * self._hold
+        self._hold *= 2  # whoever is inside has a deadline: one of these holds is long enough
+        return False
 
     def _let_in(self) -> None:
-        self._held_back -= 1
+        self._is_held = False
         self._changed.notify_all()

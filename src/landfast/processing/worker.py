@@ -32,6 +32,7 @@ from landfast.processing.perform import Performance
 from landfast.processing.registry import Registry
 from landfast.processing.requeue import REQUEUE_EVERY, Requeue
 from landfast.processing.settle import Settler
+from landfast.processing.suspects import Suspects
 from landfast.processing.switches import LOOK_EVERY, Bench, Pauses, Switches
 from landfast.processing.threads import Threads
 from landfast.processing.transact import Transactor
@@ -40,6 +41,8 @@ POLL = 1.0
 """Seconds between looks at the inbox when nobody nudges us: what a lost wakeup costs at most."""
 
 EFFECTS_AT_ONCE = 16
+
+Loop = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Took(IntEnum):
@@ -73,7 +76,10 @@ class Worker:
         hands: int,
         lease: float = 30.0,
         hung: Callable[[], None] = kill_this_process,
+        tell_suspects: Callable[[], None] | None = None,
     ) -> None:
+        """`tell_suspects` is called once a second while there are suspects, for whoever runs them. Without it they run
+        here, between the others."""
         self._registry = registry
         self._bench = bench
         self._effects = effects
@@ -86,7 +92,8 @@ class Worker:
         self._stopping = asyncio.Event()
         self._crew = Crew(hands, clock)
         self._staged = asyncio.Event()
-        self._gate = Gate()
+        self._gate = Gate(clock)
+        self._tell_suspects = tell_suspects
         self._threads = Threads()
         self._leases, self._effect_leases = Leases(), Leases()
         self.outages = Outages(clock, has_handler=lambda name: any(name == one.name for one in registry.handlers))
@@ -108,17 +115,31 @@ class Worker:
         self._performance = Performance(effects, registry, clock, chance, self._threads, watch)
 
     async def run(self) -> None:
-        """Work until `stop`. What is in hand then is finished; nothing new is claimed. A loop that ends without being
-        told to, by a bug or by a stray cancellation, ends all of it with an error."""
+        """Work until `stop`. What is in hand then is finished; nothing new is claimed."""
+        suspects, tell = self._suspects(), self._tell_suspects
+        work: dict[str, Loop] = {f"hand {number}": self._hand for number in range(self._hands)}
+        work["suspects"] = suspects.run_between if tell is None else partial(suspects.report, tell)
+        work["effects"] = self._perform
+        await self._work(work)
+
+    async def run_suspects(self) -> None:
+        """Run suspects and nothing else, one at a time, until `stop`, or until there were none for a while."""
+
+        async def run_all() -> None:
+            await self._suspects().run_all()
+            self.stop()
+
+        await self._work({"suspects": run_all})
+
+    async def _work(self, work: Mapping[str, Loop]) -> None:
+        """Until all of them have ended. A loop that ends without being told to, by a bug or by a stray cancellation,
+        ends all of it with an error."""
         loops = Loops(self._stopping.is_set)
         try:
             settling = loops.start("settler", self._settler.run())
             chores = [loops.start(name, chore()) for name, chore in self._chores().items()]
             await self._hear_first(loops)
-            work = [loops.start(f"hand {number}", self._hand()) for number in range(self._hands)]
-            work.append(loops.start("suspects", self._suspects()))
-            work.append(loops.start("effects", self._perform()))
-            await loops.wait(*work)
+            await loops.wait(*[loops.start(name, loop()) for name, loop in work.items()])
             await loops.cancel(*chores)
             self._settler.close()
             await loops.wait(settling)
@@ -138,8 +159,8 @@ class Worker:
         try:
             await self._switches.look()
             await self._requeue.look()
-            pace = Pace()
-            while await self._take(pace) or await self._take_suspect() or await self._take_effects():
+            pace, suspects = Pace(), self._suspects()
+            while await self._take(pace) or await suspects.take() or await self._take_effects():
                 await self._settler.flush()
                 if self.outages.untold:
                     await self._switches.look()
@@ -147,7 +168,7 @@ class Worker:
             self._settler.close()
             await settling
 
-    def _chores(self) -> Mapping[str, Callable[[], Coroutine[Any, Any, None]]]:
+    def _chores(self) -> Mapping[str, Loop]:
         # The two databases are renewed apart: a slow handler that holds a SQLite ledger costs no lease in the inbox.
         return {
             "wakeup": self._listen,
@@ -204,32 +225,27 @@ class Worker:
         await self._settler.submit(settlements)
         return True
 
-    async def _suspects(self) -> None:
-        """Run events whose worker died, one at a time, with nothing else going on in this process."""
-        while not self._stopping.is_set():
-            try:
-                # A thread that overran its deadline may still take this process along: not while a suspect is judged.
-                if not self._threads.are_overrunning and await self._has_suspects():
-                    async with self._gate.alone():
-                        while not self._stopping.is_set() and await self._take_suspect_in_turn():
-                            await self._settler.flush()
-            except StoreError as error:
-                self.outages.trip(str(error))
-            await self._pause(POLL)
+    def _suspects(self) -> Suspects:
+        return Suspects(
+            bench=self._bench,
+            effects=self._effects,
+            lease=self._lease,
+            new_token=self._token,
+            run=self._run_suspect,
+            stopping=self._stopping,
+            pause=self._pause,
+            outages=self.outages,
+            threads=self._threads,
+            gate=self._gate,
+            clock=self._clock,
+        )
 
-    async def _has_suspects(self) -> bool:
-        return await self._bench.has_suspects() or await self._effects.has_suspects()
-
-    async def _take_suspect_in_turn(self) -> bool:
-        with self.outages.turn() as may_start:
-            return may_start and await self._take_suspect()
-
-    async def _take_suspect(self) -> bool:
-        claim = await self._bench.claim_suspect(token=self._token(), lease=self._lease)
-        if claim is not None:
-            return await self._process([claim], Pace())
-        effect = await self._effects.claim_suspect(token=self._token(), lease=self._lease)
-        return await self._perform_all([effect] if effect is not None else [])
+    async def _run_suspect(self, claim: Claim | ClaimedEffect) -> None:
+        if isinstance(claim, Claim):
+            await self._process([claim], Pace())
+        else:
+            await self._perform_all([claim])
+        await self._settler.flush()
 
     async def _perform(self) -> None:
         while not self._stopping.is_set():

@@ -1,0 +1,140 @@
+"""Events and effects whose worker fell silent: each runs with nothing else going on in its process.
+
+A crash counts against an event only if it ran alone. The best place for that is a process that does nothing else: there
+everyone is alone, nobody waits, and nobody dies with a poison event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from landfast import telemetry
+from landfast.domain.errors import StoreError
+from landfast.domain.ids import Token
+from landfast.domain.lifecycle import Signal
+from landfast.domain.outcome import Claim, ClaimedEffect, EffectSettlement, EffectState, Settlement
+from landfast.ports.clock import Clock
+from landfast.ports.inbox import Workbench
+from landfast.ports.ledger import EffectStore
+from landfast.processing.gate import Gate
+from landfast.processing.outages import Outages
+from landfast.processing.threads import Threads
+
+LOOK_EVERY_SECONDS = 1.0
+"""How long an event whose worker died waits for somebody to notice."""
+
+LINGER_SECONDS = 5.0
+"""A process of their own ends when it found none for so long. A suspect that is retried after two seconds, as most are,
+still finds it there."""
+
+ALONE_AT_MOST_SECONDS = 5.0
+"""Then the others have their turn, even if there are more suspects."""
+
+FINISH_WITHIN_SECONDS = 8.0
+"""For a suspect in hand when its process is told to stop. It is given back then, because two seconds later the process
+may be killed, and that would count as its crash."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Suspects:
+    """How a worker deals with them."""
+
+    bench: Workbench
+    effects: EffectStore
+    lease: float
+    new_token: Callable[[], Token]
+    run: Callable[[Claim | ClaimedEffect], Awaitable[None]]
+    """Return when it is settled: a crash after that is not its own."""
+    stopping: asyncio.Event
+    pause: Callable[[float], Awaitable[None]]
+    """Shorter if the worker is told to stop."""
+    outages: Outages
+    threads: Threads
+    gate: Gate
+    clock: Clock
+    _in_hand: Claim | ClaimedEffect | None = field(default=None, init=False)
+
+    async def report(self, tell: Callable[[], None]) -> None:
+        """Somebody else runs them: say so, as long as there are any."""
+        while not self.stopping.is_set():
+            if await self._are_there():
+                tell()
+            await self.pause(LOOK_EVERY_SECONDS)
+
+    async def run_between(self) -> None:
+        """Run them here, at moments in which the hands and the effects of this process rest."""
+        while not self.stopping.is_set():
+            if await self._are_there():
+                async with self.gate.alone() as is_alone:
+                    until = self.clock.monotonic() + ALONE_AT_MOST_SECONDS
+                    while is_alone and self.clock.monotonic() < until and await self._take_in_turn():
+                        pass
+            await self.pause(LOOK_EVERY_SECONDS)
+
+    async def run_all(self) -> None:
+        """Run them in a process that does nothing else, until there were none for a while."""
+        since = self.clock.monotonic()
+        while not self.stopping.is_set() and self.clock.monotonic() - since < LINGER_SECONDS:
+            if await self._take_in_time():
+                since = self.clock.monotonic()
+            else:
+                await self.pause(LOOK_EVERY_SECONDS)
+
+    async def take(self) -> bool:
+        """Claim one, run it, and have it settled; whether there was one."""
+        token = self.new_token()
+        claim: Claim | ClaimedEffect | None = await self.bench.claim_suspect(token=token, lease=self.lease)
+        claim = claim or await self.effects.claim_suspect(token=token, lease=self.lease)
+        if claim is None:
+            return False
+        self._in_hand = claim
+        await self.run(claim)
+        self._in_hand = None
+        return True
+
+    async def _are_there(self) -> bool:
+        try:
+            return await self.bench.has_suspects() or await self.effects.has_suspects()
+        except StoreError as error:
+            self.outages.trip(str(error))
+            return False
+
+    async def _take_in_turn(self) -> bool:
+        # A thread that overran its deadline may still take this process along: not while a suspect is judged.
+        if self.stopping.is_set() or self.threads.are_overrunning:
+            return False
+        try:
+            with self.outages.turn() as may_start:
+                return may_start and await self.take()
+        except StoreError as error:
+            self.outages.trip(str(error))
+            return False
+
+    async def _take_in_time(self) -> bool:
+        taking = asyncio.ensure_future(self._take_in_turn())
+        stopped = asyncio.ensure_future(self.stopping.wait())
+        try:
+            await asyncio.wait([taking, stopped], return_when=asyncio.FIRST_COMPLETED)
+            if not taking.done():
+                await asyncio.wait([taking], timeout=FINISH_WITHIN_SECONDS)
+            if taking.done():
+                return taking.result()
+            await self._give_back()
+            return False
+        finally:
+            for task in (taking, stopped):
+                task.cancel()
+            await asyncio.gather(taking, stopped, return_exceptions=True)
+
+    async def _give_back(self) -> None:
+        """Whatever its handler still does: a COMMIT that comes later is found by its receipt."""
+        try:
+            match self._in_hand:
+                case Claim(event_id, run, token):
+                    await self.bench.settle([Settlement(event_id, run, token, Signal.RELEASE, reason="stopping")])
+                case ClaimedEffect(staged, token):
+                    await self.effects.settle([EffectSettlement(staged.key, staged.run, token, EffectState.READY)])
+        except StoreError as error:
+            telemetry.warn("suspect_not_given_back", why=error)
