@@ -36,7 +36,7 @@ async def create_order(event: Event, tx: Transaction) -> dict[str, int]:
     return {"order": order_id}
 
 
-@inbox.effect(attempts=8)
+@inbox.effect
 def send_confirmation(effect: Effect, order_id: int) -> None:
     # A mail service that takes an idempotency key sends one mail for one key. This one is a file.
     with Path("mails.txt").open("a", encoding="utf-8") as mails:

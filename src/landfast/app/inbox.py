@@ -56,14 +56,15 @@ class Inbox:
         pattern: str,
         *,
         name: str | None = None,
-        attempts: int = 12,
+        attempts: int | None = None,
         backoff: Backoff = Backoff(),  # noqa: B008 - frozen
         deadline: float = 30.0,
         isolation: str | None = None,
         group: bool = True,
     ) -> Callable[[F], F]:
         """Run the function, once, for every event of the source whose type matches the pattern (`*` for any run of
-        characters). Its writes on `tx` commit if and only if its receipt does."""
+        characters). Its writes on `tx` commit if and only if its receipt does. One that fails is tried again for as
+        long as `backoff` says, three days by default, and at most `attempts` times if that is given."""
 
         def register(function: F) -> F:
             handler = name or _name_of(function)
@@ -90,7 +91,7 @@ class Inbox:
 
     @overload
     def effect(
-        self, /, *, name: str | None = ..., attempts: int = ..., backoff: Backoff = ..., deadline: float = ...
+        self, /, *, name: str | None = ..., attempts: int | None = ..., backoff: Backoff = ..., deadline: float = ...
     ) -> Callable[[F], F]: ...
 
     def effect(
@@ -99,7 +100,7 @@ class Inbox:
         /,
         *,
         name: str | None = None,
-        attempts: int = 8,
+        attempts: int | None = None,
         backoff: Backoff = Backoff(),  # noqa: B008 - frozen
         deadline: float = 30.0,
     ) -> Any:

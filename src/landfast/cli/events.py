@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
@@ -13,12 +13,23 @@ from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.cursor import cursor_text, read_cursor
 from landfast.cli.options import LIMIT, app_option, find_inbox, json_option, note_unknown_source, run
-from landfast.cli.output import body_fields, body_text, json_or_text, safe, say, say_json, say_pairs, say_table
+from landfast.cli.output import (
+    body_fields,
+    body_text,
+    duration,
+    json_or_text,
+    safe,
+    say,
+    say_json,
+    say_pairs,
+    say_table,
+)
 from landfast.domain.errors import LandfastError
 from landfast.domain.filter import Filter, parse
 from landfast.domain.ids import receipt_digest
 from landfast.domain.summary import EventRecord, EventSummary
 from landfast.recovery.find import find_event
+from landfast.recovery.schedule import Schedule, schedules
 
 EFFECTS_SHOWN = 100
 JSON = ("arguments", "context")
@@ -63,7 +74,7 @@ def show(*, event: str, app: str | None, as_json: bool) -> int:
     if as_json:
         say_json(_record_fields(record) | ledger)
     else:
-        _say_record(record, ledger)
+        _say_record(record, ledger, now=inbox.clock.now())
     return 0
 
 
@@ -149,12 +160,30 @@ def _record_fields(record: EventRecord) -> dict[str, Any]:
         **summary_fields(record.summary),
         "headers": json_or_text(record.headers),
         **body_fields(record.body),
+        "schedule": [asdict(one) for one in schedules(record)],
         "history": [asdict(line) for line in record.history],
     }
 
 
-def _say_record(record: EventRecord, ledger: dict[str, Any]) -> None:
+def schedule_text(one: Schedule, *, now: datetime) -> str:
+    """`next try in 12 min, 9 left, gives up Thursday 04:10`."""
+    if one.next_try_at is None:
+        told = [f"tried {one.attempts_made} times"]
+    else:
+        wait = (one.next_try_at - now).total_seconds()
+        told = [f"next try in {duration(wait)}" if wait >= 1 else "next try now"]
+    if one.attempts_left is not None:
+        told.append(f"{one.attempts_left} left")
+    if one.gives_up_at is not None:
+        is_soon = one.gives_up_at - now < timedelta(days=6)
+        told.append(f"gives up {one.gives_up_at:{'%A %H:%M' if is_soon else '%Y-%m-%d %H:%M'}}")
+    return ", ".join(told)
+
+
+def _say_record(record: EventRecord, ledger: dict[str, Any], *, now: datetime) -> None:
     say_pairs(summary_fields(record.summary))
+    for one in schedules(record):
+        say(f"{safe(one.handler)}: {schedule_text(one, now=now)}")
     say("\nhistory")
     for line in record.history:
         who = f" by {safe(line.who)}" if line.who else ""

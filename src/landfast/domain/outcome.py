@@ -46,6 +46,12 @@ class Tries:
     """Seconds of running and backing off. Breaker, pause and outage time is not in it."""
     due: datetime | None = None
     """When its next attempt may start: another handler of the same event may be due sooner."""
+    attempts: int | None = None
+    """The handler's cap when this was counted, if it had one. Who looks at the event may not have the application."""
+    total: float = 0.0
+    """Seconds that the handler gave it when this was counted."""
+    trace: str = ""
+    """A digest of the last stack trace: one that repeats itself is written down once."""
 
 
 NO_TRIES: Mapping[HandlerName, Tries] = MappingProxyType({})

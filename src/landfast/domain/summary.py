@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from landfast.domain.ids import EventId
+from landfast.domain.ids import EventId, HandlerName
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.outcome import Attempt
+from landfast.domain.outcome import NO_TRIES, Attempt, Tries
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class EventRecord:
     body: bytes
     history: tuple[HistoryLine, ...]
     """Oldest first."""
+    tries: Mapping[HandlerName, Tries] = field(default_factory=lambda: NO_TRIES)
+    """Of handlers that have failed and are tried again."""
 
 
 @dataclass(frozen=True, slots=True)

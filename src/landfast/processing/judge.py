@@ -49,7 +49,7 @@ def judge(
     *,
     fault: Fault,
     tries: Tries,
-    attempts: int,
+    attempts: int | None,
     backoff: Backoff,
     seconds: float,
     now: datetime,
@@ -63,7 +63,7 @@ def judge(
     if _is_permanent(error):
         return Judgement(Ruling.BURY, reason="permanent")
     count = tries.count + 1
-    if count >= attempts:
+    if attempts is not None and count >= attempts:
         return Judgement(Ruling.BURY, reason="attempts_exhausted")
     after = _asked_delay(error, now)
     if after is None:

@@ -24,7 +24,8 @@ class Handler:
     source: str
     pattern: str
     function: Callable[..., Any]
-    attempts: int
+    attempts: int | None
+    """At most so many; without a number, the time that the backoff gives is the only limit."""
     backoff: Backoff
     deadline: float
     isolation: str | None
@@ -43,7 +44,7 @@ class Handler:
 class EffectHandler:
     name: str
     function: Callable[..., Any]
-    attempts: int
+    attempts: int | None
     backoff: Backoff
     deadline: float
 
@@ -93,9 +94,11 @@ class Registry:
         return known
 
 
-def _check_options(what: str, attempts: int, deadline: float, backoff: Backoff) -> None:
-    if attempts < 1:
-        raise ConfigError(f"{what}: attempts is {attempts}; it must be 1 or more")
+def _check_options(what: str, attempts: int | None, deadline: float, backoff: Backoff) -> None:
+    if attempts is not None and attempts < 1:
+        raise ConfigError(
+            f"{what}: attempts is {attempts}; it must be 1 or more, or None for as long as the backoff says"
+        )
     if not 0 < deadline <= 3600:
         raise ConfigError(f"{what}: deadline is {deadline} seconds; it must be more than 0 and at most 3600")
     if backoff.first <= 0 or backoff.factor < 1 or backoff.longest < backoff.first or backoff.total <= 0:

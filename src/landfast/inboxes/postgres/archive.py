@@ -98,7 +98,8 @@ class Archiving:
             lines = [] if row is None else await connection.fetch(SQL["history"], row["received_at"], event)
         if row is None:
             return None
-        return EventRecord(rows.summary(row), row["headers"], row["body"], tuple(rows.line(line) for line in lines))
+        history = tuple(rows.line(line) for line in lines)
+        return EventRecord(rows.summary(row), row["headers"], row["body"], history, rows.tries(row["tries"]))
 
     async def expand(self, prefix: str) -> Sequence[EventId]:
         async with self._connections.working() as connection:

@@ -26,7 +26,7 @@ def claim(row: asyncpg.Record) -> Claim:
         forced=row["forced"],
         suspect=row["suspect"],
         crashes=row["crashes"],
-        tries=NO_TRIES if row["tries"] == b"{}" else _tries(row["tries"]),
+        tries=tries(row["tries"]),
         source=row["source"],
         key=row["key"],
         type=row["type"],
@@ -70,9 +70,14 @@ def line(row: asyncpg.Record) -> HistoryLine:
     )
 
 
-def tries_json(tries: Mapping[HandlerName, Tries]) -> bytes | None:
+def tries(stored: bytes | None) -> Mapping[HandlerName, Tries]:
+    """None where the event is done."""
+    return NO_TRIES if stored in (None, b"{}") else _tries(stored)
+
+
+def tries_json(made: Mapping[HandlerName, Tries]) -> bytes | None:
     """None where there are none to tell: those that are stored stay."""
-    return _encode(dict(tries)) if tries else None
+    return _encode(dict(made)) if made else None
 
 
 def attempts_json(attempts: Sequence[Attempt]) -> bytes:

@@ -77,10 +77,10 @@ class Operating:
 
     def _show(self, event: EventId) -> EventRecord | None:
         with self._file.reading() as connection:
-            for seq, headers, body in ask(connection, "show", (event,)):
+            for seq, headers, body, tries in ask(connection, "show", (event,)):
                 summary = rows.summary(ask(connection, "find_summaries", (seq,))[0])
                 lines = ask(connection, "history", (rows.micros(summary.received_at), event))
-                return EventRecord(summary, headers, body, tuple(rows.line(line) for line in lines))
+                return EventRecord(summary, headers, body, tuple(rows.line(line) for line in lines), rows.tries(tries))
         return None
 
     def _expand(self, prefix: str) -> list[EventId]:

@@ -46,7 +46,7 @@ def moment_or_none(value: int | None) -> datetime | None:
 
 def claim(row: Sequence[Any]) -> Claim:
     """A row of `claimed.sql`."""
-    event_id, run, token, forced, suspect, crashes, tries, source, key, type_, entity, occurred_at, received_at = row[
+    event_id, run, token, forced, suspect, crashes, stored, source, key, type_, entity, occurred_at, received_at = row[
         :13
     ]
     return Claim(
@@ -56,7 +56,7 @@ def claim(row: Sequence[Any]) -> Claim:
         forced=bool(forced),
         suspect=bool(suspect),
         crashes=crashes,
-        tries=NO_TRIES if tries == "{}" else _tries(tries),
+        tries=tries(stored),
         source=source,
         key=key,
         type=type_,
@@ -111,9 +111,14 @@ def switch(row: Sequence[Any]) -> Switch:
     return Switch(SwitchKind(kind), name, why, who, moment(at), moment_or_none(until))
 
 
-def tries_text(tries: Mapping[HandlerName, Tries]) -> str | None:
+def tries(stored: str | None) -> Mapping[HandlerName, Tries]:
+    """None where the event is done."""
+    return NO_TRIES if stored in (None, "{}") else _tries(stored)
+
+
+def tries_text(made: Mapping[HandlerName, Tries]) -> str | None:
     """None where there are none to tell: those that are stored stay."""
-    return _encode(dict(tries)).decode() if tries else None
+    return _encode(dict(made)).decode() if made else None
 
 
 def attempts_text(attempts: Sequence[Attempt]) -> str:
