@@ -115,6 +115,12 @@ class Settlement:
     message: str = ""
 
 
+def without_body(event: EventId, run: int, token: Token) -> Settlement:
+    """What a claim comes to whose body is gone: there is nothing to process, and leasing it again finds nothing."""
+    message = "its body is not in the inbox any more; restore it and replay the event, or have it sent again"
+    return Settlement(event, run, token, Signal.REFUSE, reason="body_missing", message=message)
+
+
 @dataclass(frozen=True, slots=True)
 class StagedEffect:
     """An outward action recorded in the handler's transaction, to be performed after its COMMIT."""

@@ -45,7 +45,7 @@ class Workbench(Protocol):
     async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[Claim]:
         """Lease up to `limit` ready events, oldest first, for `lease` seconds. Delayed events that are due are woken
         first. Never returns a suspect or an expired claim. No event is leased twice at a time. Claiming changes no
-        counter."""
+        counter. An event whose body is missing is refused at once, `body_missing`, and not returned."""
         ...
 
     async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:

@@ -95,6 +95,7 @@ class Archiving:
     async def show(self, event: EventId) -> EventRecord | None:
         async with self._connections.transaction(isolation="repeatable_read") as connection:
             row = await connection.fetchrow(SQL["show"], event)
+            row = row or await connection.fetchrow(SQL["find_bodiless"], event)
             lines = [] if row is None else await connection.fetch(SQL["history"], row["received_at"], event)
         if row is None:
             return None

@@ -83,6 +83,10 @@ class Settling:
         return took_effect
 
 
+async def refuse(connection: Connection, settlements: Sequence[Settlement]) -> None:
+    await _apply(connection, {_REFUSE: list(range(len(settlements)))}, settlements, [False] * len(settlements))
+
+
 async def _apply(
     connection: Connection, groups: dict[_Kind, list[int]], settlements: Sequence[Settlement], took_effect: list[bool]
 ) -> None:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import asyncpg
 
 from landfast.domain.ids import Token, WorkerId
-from landfast.domain.outcome import Claim
+from landfast.domain.outcome import Claim, without_body
 from landfast.domain.unhandled import UnhandledCount
 from landfast.inboxes.postgres import rows
 from landfast.inboxes.postgres.connection import Connection, Connections
+from landfast.inboxes.postgres.settle import refuse
 from landfast.inboxes.postgres.statements import SQL
 from landfast.ports.clock import Clock
 
@@ -49,14 +50,15 @@ class Working:
             found = await self._claim(connection, token, lease, limit)
             if await self._wake(connection, enough=len(found) == limit) and len(found) < limit:
                 found += await self._claim(connection, token, lease, limit - len(found))
-        return [rows.claim(row) for row in found]
+            return [rows.claim(row) for row in await _with_bodies(connection, found)]
 
     async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:
         async with self._connections.working() as connection:
             front = self._front()
-            row = await connection.fetchrow(SQL["claim_suspect"], token, lease, front)
-        self._searched(front, found=row is not None)
-        return None if row is None else rows.claim(row)
+            found = await connection.fetch(SQL["claim_suspect"], token, lease, front)
+            whole = await _with_bodies(connection, found)
+        self._searched(front, found=bool(found))
+        return rows.claim(whole[0]) if whole else None
 
     async def has_suspects(self) -> bool:
         async with self._connections.working() as connection:
@@ -123,3 +125,11 @@ class Working:
         # Only a search of everything that found nothing ends it: otherwise there may be more where that one was.
         if front is None and not found:
             self._searched_at = self._clock.monotonic()
+
+
+async def _with_bodies(connection: Connection, found: Sequence[asyncpg.Record]) -> list[asyncpg.Record]:
+    """Dead between the claim and this: the lease expires, and the next claim finds the same."""
+    missing = [row for row in found if row["key"] is None]
+    if missing:
+        await refuse(connection, [without_body(row["event_id"], row["run"], row["token"]) for row in missing])
+    return [row for row in found if row["key"] is not None]

@@ -78,7 +78,10 @@ class Operating:
     def _show(self, event: EventId) -> EventRecord | None:
         with self._file.reading() as connection:
             for seq, headers, body, tries in ask(connection, "show", (event,)):
-                summary = rows.summary(ask(connection, "find_summaries", (seq,))[0])
+                found = ask(connection, "find_summaries", (seq,)) or ask(connection, "find_bodiless", (event,))
+                if not found:
+                    break
+                summary = rows.summary(found[0])
                 lines = ask(connection, "history", (rows.micros(summary.received_at), event))
                 return EventRecord(summary, headers, body, tuple(rows.line(line) for line in lines), rows.tries(tries))
         return None

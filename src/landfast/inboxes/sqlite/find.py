@@ -74,7 +74,11 @@ class Finding:
         """What matches in the next window of the span, and the span that is left."""
         with self._file.reading() as connection:
             window = ask(connection, span.statement, _bounds(wanted, span))
-            read = [rows.summary(row) for seq, *_ in window for row in ask(connection, "find_summaries", (seq,))]
+            read = [
+                rows.summary(row)
+                for seq, _, event in window
+                for row in ask(connection, "find_summaries", (seq,)) or ask(connection, "find_bodiless", (event,))
+            ]
         matching = [summary for summary in read if _matches(wanted, summary)]
         if len(window) < WINDOW:
             return matching, None

@@ -40,10 +40,10 @@ class Settling:
     def _settle(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
         """Crash before the COMMIT: the leases expire, and the next claim finds the receipts and settles again."""
         with self._file.writing(durable=False) as connection:
-            return [_apply(connection, settlement, now) for settlement in settlements]
+            return [apply(connection, settlement, now) for settlement in settlements]
 
 
-def _apply(connection: apsw.Connection, settlement: Settlement, now: int) -> bool:
+def apply(connection: apsw.Connection, settlement: Settlement, now: int) -> bool:
     at_work, waiting = _MOVES[settlement.signal]
     values = _values(settlement, now)
     moved = ask(connection, at_work, values)

@@ -10,10 +10,11 @@ import apsw
 
 from landfast.domain.ids import EventId, Token, WorkerId, tokens_of
 from landfast.domain.lifecycle import Signal
-from landfast.domain.outcome import Claim
+from landfast.domain.outcome import Claim, without_body
 from landfast.domain.unhandled import UnhandledCount
 from landfast.inboxes.sqlite import history, rows
 from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.inboxes.sqlite.settle import apply
 from landfast.inboxes.sqlite.statements import SQL, ask
 from landfast.ports.clock import Clock
 
@@ -105,7 +106,11 @@ def _read(connection: apsw.Connection, asked: dict[str, Any], leased: Sequence[t
         return []
     places = [seq for (seq,) in leased]
     window = {"first": min(places), "last": max(places), "token": asked["token"]}
-    return [rows.claim(row) for row in connection.execute(SQL["claimed"], window)]
+    claims = [rows.claim(row) for row in connection.execute(SQL["claimed"], window)]
+    if len(claims) < len(places):
+        for event, run, token in ask(connection, "bodiless", window):
+            apply(connection, without_body(event, run, token), asked["now"])
+    return claims
 
 
 def _unshelve(connection: apsw.Connection, event: EventId, *, statement: str, signal: Signal, now: int) -> bool:

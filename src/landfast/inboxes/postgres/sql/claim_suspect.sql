@@ -27,6 +27,6 @@ SELECT
     c.seq, c.event_id, c.run, c.token, c.forced, c.suspect, c.crashes, c.tries,
     b.source, b.key, b.type, b.entity, b.occurred_at, b.received_at, b.headers, b.body
 FROM claimed AS c
-JOIN landfast.body AS b ON b.received_at = c.received_at AND b.event_id = c.event_id
+LEFT JOIN landfast.body AS b ON b.received_at = c.received_at AND b.event_id = c.event_id
 CROSS JOIN lazily
 WHERE setting = 'off'

@@ -1,17 +1,17 @@
 -- From the shelf, so that a dead letter is found behind any history. Only what is shelved has an error.
 SELECT
-    b.event_id, b.source, b.key, b.type, b.entity, b.occurred_at, b.received_at, f.state, f.run, f.reason, f.error,
+    f.event_id, f.source, coalesce(b.key, '') AS key, f.type, f.lane AS entity, b.occurred_at, f.received_at, f.state, f.run, f.reason, f.error,
     f.message, f.handler, f.due_at, coalesce(r.count, 0) AS redelivered
 FROM landfast.shelf AS f
-JOIN landfast.body AS b ON b.received_at = f.received_at AND b.event_id = f.event_id
+LEFT JOIN landfast.body AS b ON b.received_at = f.received_at AND b.event_id = f.event_id
 LEFT JOIN landfast.redelivery AS r ON r.event_id = f.event_id
 WHERE
-    ($1::text IS NULL OR b.source = $1)
-    AND ($2::text IS NULL OR b.type LIKE $2)
-    AND ($3::text IS NULL OR b.entity = $3)
+    ($1::text IS NULL OR f.source = $1)
+    AND ($2::text IS NULL OR f.type LIKE $2)
+    AND ($3::text IS NULL OR f.lane = $3)
     AND ($4::text IS NULL OR b.key = $4)
-    AND ($5::timestamptz IS NULL OR b.received_at >= $5)
-    AND ($6::timestamptz IS NULL OR b.received_at < $6)
+    AND ($5::timestamptz IS NULL OR f.received_at >= $5)
+    AND ($6::timestamptz IS NULL OR f.received_at < $6)
     AND ($7::text IS NULL OR f.error LIKE $7)
     AND ($9::timestamptz IS NULL OR (f.received_at, f.event_id) < ($9, $10::bytea))
     AND ($11::text IS NULL OR f.state = $11)

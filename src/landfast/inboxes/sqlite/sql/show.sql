@@ -1,6 +1,6 @@
-SELECT i.seq, b.headers, b.body, coalesce(w.tries, s.tries)
+SELECT i.seq, coalesce(b.headers, x'5b5d'), coalesce(b.body, x''), coalesce(w.tries, s.tries)
 FROM identity i
-JOIN body b ON b.seq = i.seq
+LEFT JOIN body b ON b.seq = i.seq
 LEFT JOIN work w ON w.event_id = i.event_id
 LEFT JOIN shelf s ON s.event_id = i.event_id
 WHERE i.event_id = ?
