@@ -45,6 +45,11 @@ class Proxy:
     def mend(self) -> None:
         self._passes.set()
 
+    def hang_up(self) -> None:
+        """On everybody who is connected now."""
+        for task in self._tasks:
+            task.cancel()
+
     def strike(self, words: bytes, fate: Fate) -> None:
         """From now on, once: the next connection on which the client says the words meets its fate."""
         self._words, self._fate = words, fate
@@ -67,12 +72,16 @@ class Proxy:
         assert task is not None
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
+        try:
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
+        except OSError:  # nobody is there: the client must hear of it, as it would without us
+            writer.close()
+            return
         backwards = asyncio.create_task(self._pass_on(far_reader, writer))
         try:
             await self._listen(reader, far_writer, backwards)
-        except ConnectionError:
-            pass  # one side hung up, and the other is about to hear of it
+        except (ConnectionError, asyncio.CancelledError):
+            pass  # one side hung up, and the other is about to hear of it; or we do, on both
         finally:
             for each in (writer, far_writer):  # before anything that waits: whoever ends us may be impatient
                 each.close()

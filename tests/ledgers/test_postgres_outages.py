@@ -96,6 +96,24 @@ async def test_a_commit_that_is_given_up_on_is_unknown_and_its_connection_is_thr
         assert await process(ledger, key(), "pay_2") == Receipt(key(), Outcome.DONE)
 
 
+@pytest.mark.req("R24")
+@pytest.mark.parametrize("words", [b"COMMIT", b"pg_advisory_xact_lock"])
+async def test_a_start_that_nobody_answers_any_more_ends_and_can_be_tried_again(
+    postgres_desk: PostgresDesk, monkeypatch: pytest.MonkeyPatch, words: bytes
+) -> None:
+    """A worker that waited for ever here would never be ready, and nobody would start another."""
+    monkeypatch.setattr(limits, "ANSWER_WAIT", 0.3)
+    async with through_a_proxy(postgres_desk) as (ledger, proxy):
+        proxy.strike(words, Fate.SILENCE)
+        # A cable that hangs up ends every wait, also one that would be endless: then this fails, and does not hang.
+        asyncio.get_running_loop().call_later(PATIENCE / 2, proxy.hang_up)
+        async with asyncio.timeout(PATIENCE / 4):
+            with pytest.raises(LedgerUnavailableError):
+                await ledger.migrate()
+            await ledger.migrate()
+        assert proxy.struck.is_set()
+
+
 async def test_behind_a_pooler_nothing_is_prepared_and_directly_it_is(postgres_desk: PostgresDesk) -> None:
     desk, prepared = postgres_desk, "SELECT count(*) FROM pg_prepared_statements WHERE name <> ''"
     async with transaction(desk.ledger) as tx:

@@ -16,3 +16,6 @@ that swallows packets gives no error: this turns it into one."""
 
 CONNECT_WAIT = 5.0
 """Seconds to connect, for the same reason."""
+
+MIGRATION_WAIT = 600.0
+"""Seconds for one migration: it may have to rewrite a large table."""

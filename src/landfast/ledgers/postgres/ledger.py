@@ -73,7 +73,9 @@ class PostgresLedger(PostgresEffects):
         return faults.diagnose(error)
 
     async def open(self) -> None:
-        self._handlers, self._desk = await store.connect(self._dsn, self._size, DESK_SIZE, named=self._named)
+        self._handlers, self._desk = await store.connect(
+            self._dsn, handlers=self._size, desk=DESK_SIZE, named=self._named
+        )
 
     async def close(self) -> None:
         for pool in (self._handlers, self._desk):

@@ -26,14 +26,20 @@ STATEMENTS = 100
 takes a second round trip, and three times as long."""
 
 
-async def connect(dsn: str, *sizes: int, named: str) -> list[Pool[Record]]:
-    """Pools of these sizes, on a server that can keep our promise. `named` is the setting that the address is from."""
+async def connect(dsn: str, *, handlers: int, desk: int, named: str) -> list[Pool[Record]]:
+    """Pools of these sizes, on a server that can keep our promise. `named` is the setting that the address is from. A
+    handler's statements have its deadline; those at the desk are our own, and are never waited for without end."""
     pools: list[Pool[Record]] = []
     try:
         statements = await _admit(dsn, named)
-        for size in sizes:
+        for size, patience in ((handlers, None), (desk, limits.ANSWER_WAIT)):
             pool = asyncpg.create_pool(
-                dsn, min_size=1, max_size=size, statement_cache_size=statements, timeout=limits.CONNECT_WAIT
+                dsn,
+                min_size=1,
+                max_size=size,
+                statement_cache_size=statements,
+                timeout=limits.CONNECT_WAIT,
+                command_timeout=patience,
             )
             pools.append(pool)
             await pool
@@ -46,7 +52,9 @@ async def connect(dsn: str, *sizes: int, named: str) -> list[Pool[Record]]:
 
 async def _admit(dsn: str, named: str) -> int:
     """Refuse a server that does not keep what it commits; otherwise, how many prepared statements it may keep."""
-    connection = await asyncpg.connect(dsn, statement_cache_size=0, timeout=limits.CONNECT_WAIT)
+    connection = await asyncpg.connect(
+        dsn, statement_cache_size=0, timeout=limits.CONNECT_WAIT, command_timeout=limits.ANSWER_WAIT
+    )
     try:
         if connection.get_server_version().major < OLDEST_VERSION:
             raise ConfigError(f"{named}: use PostgreSQL {OLDEST_VERSION} or newer; this one is older")
@@ -102,7 +110,7 @@ async def _applied(connection: PoolConnectionProxy[Record]) -> frozenset[int]:
 async def _apply(connection: PoolConnectionProxy[Record], migration: sqlfiles.Migration) -> str:
     label = f"{migration.number:04}_{migration.name}"
     try:
-        await connection.execute(migration.sql)
+        await connection.execute(migration.sql, timeout=limits.MIGRATION_WAIT)
     except asyncpg.PostgresError as error:
         raise ConfigError(f"ledger: the migration {label} failed ({error}); the schema is as it was") from error
     await connection.execute(rows.SQL["migrations_add"], migration.number, migration.name)
