@@ -15,12 +15,13 @@ import pytest
 from landfast.app.journaling import brought_if_it_says
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import InboxUnavailableError
+from landfast.domain.ids import EventId
 from landfast.intake import drain
 from landfast.intake.drain import IDLE, RATE, Drainer
 from landfast.intake.outage import SLOW, Outage
 from landfast.intake.strict import StrictJournal
 from landfast.testing.clock import ManualClock
-from landfast.testing.factory import deliveries, delivery
+from landfast.testing.factory import DAWN, deliveries, delivery
 from tests.inboxes.sqlite_bench import SqliteBench
 from tests.intake.desk import MemoryRecorder
 from tests.journals.spools import aside, opened, segments
@@ -87,6 +88,61 @@ async def test_one_that_the_inbox_refuses_is_set_aside_alone(tmp_path: Path, cap
     # Not looped on: the next process does not meet it either.
     async with opened(tmp_path, boot=b"boot-two") as spool:  # type: ignore[arg-type]
         assert list(await spool.take(500)) == []
+
+
+async def test_of_a_request_of_many_only_what_the_inbox_refuses_is_set_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its sender was told that all of them are safe: the good ones are processed, whatever the bad one is."""
+    inbox, clock = MemoryRecorder(), ManualClock()
+    inbox.poison = b'"evt_0003"'
+    request = one_request(7)
+    new: list[int] = []
+    async with opened(tmp_path) as spool:
+        await spool.record([*request, delivery("evt_neighbour")])
+        await drained(Drainer(spool, inbox, clock=clock, drained=new.append), clock)
+        assert sorted(each.key for each in inbox.events.values()) == sorted(
+            ["evt_neighbour", *(each.key for each in request if each.key != "evt_0003")]
+        )
+        assert sum(new) == 7 and spool.waiting == 0 and segments(tmp_path) == []
+    (kept,) = aside(tmp_path)
+    assert b'"evt_0003"' in kept.read_bytes() and b'"evt_0002"' not in kept.read_bytes()
+    (told,) = [record for record in caplog.records if "the inbox refuses a row" in record.message]
+    assert request[3].event_id.hex()[:8] in told.getMessage()
+    # What was set aside is one delivery: mended and renamed, it is read again, and its neighbours are not.
+    kept.rename(kept.with_suffix(".seg"))
+    inbox.poison = b"nothing"
+    async with opened(tmp_path, boot=b"boot-two") as spool:  # type: ignore[arg-type]
+        assert [each.key for taken in await spool.take(500) for each in taken.deliveries] == ["evt_0003"]
+
+
+async def test_what_a_crash_left_of_a_request_that_was_split_is_found_again(tmp_path: Path) -> None:
+    """The good ones are in the inbox, and the record is neither forgotten nor set aside yet."""
+    inbox, clock, known = MemoryRecorder(), ManualClock(), Counter[str]()
+    inbox.poison = b'"evt_0003"'
+
+    async def all_ours(again: Sequence[Delivery]) -> frozenset[EventId]:
+        return frozenset(each.event_id for each in again)
+
+    async with opened(tmp_path) as spool:
+        await spool.record(one_request(7))
+
+        async def die(_taken: object, _why: str) -> None:
+            raise ZeroDivisionError
+
+        with pytest.MonkeyPatch.context() as crash:
+            crash.setattr(spool, "set_aside", die)
+            await Drainer(spool, inbox, clock=clock).step()
+        assert len(inbox.events) == 6 and spool.waiting == 1 and aside(tmp_path) == []
+        count = lambda source: known.update([source])  # noqa: E731
+        await drained(Drainer(spool, inbox, clock=clock, brought=all_ours, was_known=count), clock)
+        assert len(inbox.events) == 6 and spool.waiting == 0 and len(aside(tmp_path)) == 1 and not known
+
+
+def one_request(count: int) -> list[Delivery]:
+    """They came together: one time, one set of headers."""
+    together = {"received_at": DAWN, "headers": b"[]"}
+    return [msgspec.structs.replace(each, **together) for each in deliveries(count)]
 
 
 async def test_while_the_inbox_is_away_everything_stays_and_one_line_each_says_so(

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
+import msgspec
+
 from landfast.domain.delivery import Delivery
 from landfast.ports.backlog import Backlog, Taken
 from landfast.ports.journal import Journal
-from landfast.testing.factory import deliveries
+from landfast.testing.factory import DAWN, deliveries
 
 PATIENCE = 20.0
 """Seconds: some give back what was taken only after a while."""
@@ -95,6 +97,19 @@ class BacklogSuite:
             assert list(await held.backlog.take(500)) == []
             aside = bench.aside()
             assert wanted[1].body in (await aside if asyncio.iscoroutine(aside) else aside)
+        async with bench.opened() as held:
+            assert list(await held.backlog.take(500)) == []
+
+    async def test_of_a_request_only_those_deliveries_are_kept_that_are_set_aside(self, bench: Bench) -> None:
+        together = [msgspec.structs.replace(each, received_at=DAWN, headers=b"[]") for each in deliveries(3)]
+        async with bench.opened() as held:
+            await held.journal.record(together)
+            (request,) = await taken(held.backlog, 3)
+            await held.backlog.set_aside(request._replace(deliveries=[together[1]]), "refused")
+            assert list(await held.backlog.take(500)) == []
+            found = bench.aside()
+            kept = await found if asyncio.iscoroutine(found) else found
+            assert [each.body in kept for each in together] == [False, True, False]
         async with bench.opened() as held:
             assert list(await held.backlog.take(500)) == []
 

@@ -15,6 +15,7 @@ from msgspec import msgpack
 
 from landfast import config
 from landfast.app.broker import examine_journal
+from landfast.domain.delivery import Delivery
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.filter import Filter
 from landfast.journals.jetstream_backlog import share
@@ -221,6 +222,25 @@ async def test_what_the_inbox_refuses_is_set_aside_with_its_bytes(
     assert [(check.level, check.found) for check in told if check.name == "journal set aside"] == [
         (Level.WARN, "1 messages")
     ]
+
+
+async def test_of_a_message_of_many_only_what_the_inbox_refuses_is_set_aside(bench: Bench) -> None:
+    journal, backlog = await bench.journal(), await bench.backlog()
+    request = [delivery(f"evt_{each}", received_at=DAWN, headers=b"[]", body=b"body %d" % each) for each in range(5)]
+    await journal.record(request)
+    assert await bench.messages() == 1
+    bench.elsewhere.refuses = b"body 3"
+    drainer = bench.drainer(backlog)
+
+    async def step() -> bool:
+        await drainer.step()
+        return len(bench.elsewhere.rows) == 4 and not await backlog.take(10)
+
+    await until(step)
+    assert bench.elsewhere.keys == ["evt_0", "evt_1", "evt_2", "evt_4"]
+    aside = await bench.api(f"STREAM.MSG.GET.{bench.name}", {"last_by_subj": f"landfast.{bench.name}.aside"})
+    kept = msgpack.decode(b64decode(aside["message"]["data"]), type=list[Delivery])
+    assert [each.key for each in kept] == ["evt_3"] and await bench.messages() == 1
 
 
 @pytest.mark.parametrize("text", [b"hello?", msgpack.encode([delivery("no_text")]).replace(b"no_text", b"no_tex\xff")])

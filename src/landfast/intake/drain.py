@@ -14,6 +14,7 @@ from landfast.domain.errors import RowRefusedError, UnavailableError
 from landfast.domain.ids import EventId
 from landfast.intake.outage import SLOW, Outage
 from landfast.intake.record import BATCH_DELIVERIES
+from landfast.intake.refusals import Refused, record_apart
 from landfast.ports.backlog import Backlog, Taken
 from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal
@@ -123,43 +124,48 @@ class Drainer:
         return 0.0 if self._hurries else max(took, sum(len(each.deliveries) for each in taken) / RATE)
 
     async def _bring(self, taken: Sequence[Taken]) -> None:
-        """All of them: forgotten after the inbox's COMMIT, set aside where it refuses one, or given back."""
+        """All of them: forgotten after the inbox's COMMIT, set aside as far as it refuses them, or given back."""
         parts = [list(taken)]
         try:
             while parts:
                 part = parts[-1]
+                rows = [one for each in part for one in each.deliveries]
+                refused: Sequence[Refused] = ()
                 try:
-                    new = await self._record(part)
-                except RowRefusedError as error:
-                    parts[-1:] = await self._split(part, error)
-                    continue
+                    new = await self._record(rows)
+                except RowRefusedError:
+                    if len(part) > 1:  # the older half is the last
+                        middle = len(part) // 2
+                        parts[-1:] = [part[middle:], part[:middle]]
+                        continue
+                    # Its sender was told that all of it is safe: what the inbox takes of it is recorded.
+                    new, refused = await record_apart(self._record, rows)
                 known = await self._known([delivery for delivery, is_new in new if not is_new])
                 # Crash before this line: they are taken again, and the inbox knows them.
-                await self._backlog.forget(part)
+                if refused:
+                    await self._set_aside(part[0], refused)
+                else:
+                    await self._backlog.forget(part)
                 parts.pop()
                 self._count(known, sum(is_new for _, is_new in new))
         except BaseException:  # cancelled, too: what is not settled must be found by the next take
             await self._backlog.give_back([each for part in reversed(parts) for each in part])
             raise
 
-    async def _record(self, part: Sequence[Taken]) -> Sequence[tuple[Delivery, bool]]:
+    async def _record(self, rows: Sequence[Delivery]) -> Sequence[tuple[Delivery, bool]]:
         """Each delivery, and whether it was new to the inbox."""
         # Sorted, because two that insert the same keys in different orders deadlock on PostgreSQL. Twins keep their
         # order, so that the older one is the new one.
-        rows = sorted([one for each in part for one in each.deliveries], key=lambda delivery: delivery.event_id)
+        rows = sorted(rows, key=lambda delivery: delivery.event_id)
         recorded = await self._inbox.record(rows)
         # As the inbox has it: another body under a known key is an event of its own.
         return [(replace(one, event_id=row.event_id), row.is_new) for one, row in zip(rows, recorded, strict=True)]
 
-    async def _split(self, part: list[Taken], error: RowRefusedError) -> list[list[Taken]]:
-        """One bad row must not keep its neighbours here: halve until it is alone. The older half is the last."""
-        if len(part) > 1:
-            middle = len(part) // 2
-            return [part[middle:], part[:middle]]
-        first = part[0].deliveries[0]
-        telemetry.error("set aside: the inbox refuses a row", source=first.source, id=first.event_id, error=error)
-        await self._backlog.set_aside(part[0], str(error))
-        return []
+    async def _set_aside(self, request: Taken, refused: Sequence[Refused]) -> None:
+        for one, error in refused:
+            telemetry.error("set aside: the inbox refuses a row", source=one.source, id=one.event_id, error=error)
+        why = str(refused[0].error)
+        await self._backlog.set_aside(Taken([each.delivery for each in refused], request.handle), why)
 
     async def _known(self, again: Sequence[Delivery]) -> Sequence[Delivery]:
         """Those of them that another delivery was before."""

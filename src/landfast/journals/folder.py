@@ -144,7 +144,7 @@ class Folder:
     def set_aside(self, taken: Taken, why: str) -> None:
         place = taken.handle
         try:
-            kept = place.segment.set_aside(place.start, place.end)
+            kept = place.segment.set_aside(place.start, taken.deliveries)
         except OSError as error:
             # Left where it is: nothing is lost, and the next start tries again.
             telemetry.error("spool: a refused record cannot be set aside", file=place.segment.path.name, error=error)

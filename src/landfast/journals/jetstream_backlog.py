@@ -46,6 +46,7 @@ shows."""
 WHY_BYTES = 60
 """Of the reason that a message set aside carries: with it, a message that was as large as can be still fits."""
 
+_encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Delivery]).decode
 
 
@@ -109,12 +110,14 @@ class JetStreamBacklog:
             await self._say(b"-NAK", taken)
 
     async def set_aside(self, taken: Taken, why: str) -> None:
-        """Into the same stream, under a subject that nobody takes from. Crash before it: it is offered again. Between
+        """Into the same stream, under a subject that nobody takes from; what is none of our messages, as
+        it is. Crash before it: it is offered again. Between
         it and the acknowledgement: it is set aside again, and the stream knows its id."""
         message: Msg = taken.handle
+        data = _encode(taken.deliveries) if taken.deliveries else message.data
         known_by = f"{ASIDE}-{message.metadata.sequence.stream}"
         headers = {"Landfast-Why": why.encode("ascii", "replace")[:WHY_BYTES].decode()}
-        await self._link.append([Message(ASIDE, message.data, known_by, headers)])
+        await self._link.append([Message(ASIDE, data, known_by, headers)])
         await self._say(b"+ACK", [taken])
 
     async def _ready(self, *, create: bool) -> Client:

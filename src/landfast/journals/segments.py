@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import errno
 import zlib
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from landfast import telemetry
+from landfast.domain.delivery import Delivery
 from landfast.journals.files import Files
-from landfast.journals.records import MARK, Damaged, Whole, count, decode_mark, encode_mark, find
+from landfast.journals.records import MARK, Damaged, Whole, count, decode_mark, encode, encode_mark, find
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -117,16 +119,20 @@ class Segment:
         self._settle(place.start, place.end)
         self.records = max(0, self.records - 1)
 
-    def set_aside(self, start: int, end: int) -> Path:
-        """Copy these bytes to a file of their own, for an operator. It is a segment too: renamed to .seg, it is read
-        again. Crash before its folder is synced: they are still here, and are set aside once more."""
+    def set_aside(self, start: int, deliveries: Sequence[Delivery]) -> Path:
+        """Write these, of the record at `start`, to a file of their own, for an operator."""
+        return self._keep(start, encode(deliveries, seed=self._seed))
+
+    def _keep(self, start: int, content: bytes) -> Path:
+        """It is a segment too: renamed to .seg, it is read again. Crash before its folder is synced: what stands at
+        `start` is still here, and is set aside once more."""
         path = self.path.with_name(f"{self.path.stem}-{start}.bad")
         for left in (path, path.with_suffix(".new")):
             self._files.unlink(left)
         descriptor = self._files.create(path)
         try:
             mark = encode_mark(MARK, seed=self._seed)
-            self._files.write(descriptor, mark + self._read(end - start, start), 0)
+            self._files.write(descriptor, mark + content, 0)
             self._files.sync(descriptor)
             self._files.sync_folder(path.parent)
         finally:
@@ -178,7 +184,8 @@ class Segment:
         what = "a torn tail, never acknowledged" if damaged.is_tail else "a damaged record"
         size = damaged.end - damaged.start
         try:
-            kept = self.set_aside(damaged.start, damaged.end).name if any(self._read(size, damaged.start)) else "zeros"
+            content = self._read(size, damaged.start)
+            kept = self._keep(damaged.start, content).name if any(content) else "zeros"
         except OSError as error:
             # It stays where it is, and its segment with it; what stands behind it is drained.
             telemetry.error(f"spool: {what} cannot be set aside", file=self.path.name, at=damaged.start, error=error)

@@ -31,5 +31,6 @@ class Backlog(Protocol):
         ...
 
     async def set_aside(self, taken: Taken, why: str) -> None:
-        """The inbox refuses this one, whoever asks: keep it where an operator finds it, and go on behind it."""
+        """The inbox refuses these deliveries, whoever asks; what else its request brought is in the inbox. Keep them
+        where an operator finds them, let go of the request, and go on behind it."""
         ...
