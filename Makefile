@@ -35,8 +35,9 @@ requirements: $(VENV)/dev  ## the rows of REQUIREMENTS.md with the tests that sh
 bench: $(VENV)/bench  ## how fast it is: ratios to an empty server, on this machine; QUICK=1 for a look
 	@$(BIN)/python -m bench $(if $(QUICK),--quick)
 
-chaos: $(VENV)/dev  ## crash after crash, at every step of both halves, for CHAOS_SECONDS (600)
-	@$(BIN)/python -m tests.crash --seconds $(or $(CHAOS_SECONDS),600)
+chaos: $(VENV)/dev  ## crashes at every step of both halves, then the nemesis: everything goes wrong at once; half of CHAOS_SECONDS (600) each
+	@$(BIN)/python -m tests.crash --seconds $$(expr $(or $(CHAOS_SECONDS),600) / 2)
+	@$(BIN)/python -m tests.nemesis --seconds $$(expr $(or $(CHAOS_SECONDS),600) / 2)
 
 soak: $(VENV)/dev  ## a thousand random lives of an inbox against a model, and the models at greater depth
 	@LANDFAST_EXAMPLES=1000 $(BIN)/python -m pytest -n auto tests/properties && $(BIN)/python -m models --deep && $(BIN)/python -m simulations.regions --deep

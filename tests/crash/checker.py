@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from landfast.domain.lifecycle import Signal, State, after
 from landfast.domain.outcome import EffectState, Outcome
@@ -170,10 +171,11 @@ def _reachable(state: State, signal: Signal) -> set[State]:
     return {end for end in ends if end is not None}
 
 
-def _silently(state: State) -> set[State]:
+@cache
+def _silently(state: State) -> frozenset[State]:
     """Where an event may have got to from here without a line of history."""
     found = {state}
     for _ in range(len(State)):
         steps = (after(each, signal) for each in found for signal in SILENT)
         found |= {step for step in steps if step is not None}
-    return found
+    return frozenset(found)

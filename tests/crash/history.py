@@ -12,15 +12,18 @@ from typing import Literal
 
 import msgspec
 
+IDS_OF_A_PROCESS = 10_000_000
+"""More operations than one process begins in the longest run, so that no two processes use the same id."""
+
 Phase = Literal["invoke", "ok", "fail", "unknown"]
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True):
     op: str
-    """deliver, replay, perform or crash."""
+    """deliver, replay, perform, crash or fault."""
     phase: Phase
     key: str
-    """The event's; for a crash, the step that it happened at."""
+    """The event's; for a crash, the step that it happened at; for a fault, which."""
     cycle: int
     id: int = 0
     """Of the operation: the line that ends it has the same."""
@@ -49,7 +52,7 @@ class History:
 
     def new_id(self) -> int:
         self._count += 1
-        return os.getpid() * 1000 + self._count
+        return os.getpid() * IDS_OF_A_PROCESS + self._count
 
     def read(self) -> list[Line]:
         return [msgspec.json.decode(line, type=Line) for line in self._path.read_bytes().splitlines()]

@@ -69,8 +69,9 @@ async def _send(
 class Connection:
     """One keep-alive connection to the loopback, opened again when it broke."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, *, patience: float = ANSWER_WITHIN) -> None:
         self._port = port
+        self._patience = patience
         self.body = b""
         """Of the last answer."""
         self._reader: asyncio.StreamReader | None = None
@@ -79,7 +80,7 @@ class Connection:
     async def send(self, request: bytes) -> int | None:
         """The status of the answer; None when the connection broke and nobody knows."""
         try:
-            async with asyncio.timeout(ANSWER_WITHIN):
+            async with asyncio.timeout(self._patience):
                 return await self._exchange(request)
         except (OSError, EOFError, TimeoutError, ValueError):
             self.close()

@@ -31,6 +31,8 @@ class Serve:
         """Where it listens; 0 where it has no intake."""
         self.processes: dict[int, str] = {}
         """The role of each that is ready, by pid."""
+        self.deaths: dict[int, tuple[str, int | None]] = {}
+        """The role and the exit code of each that has ended, by pid."""
 
     @classmethod
     async def start(
@@ -99,6 +101,7 @@ class Serve:
                 self.processes[news["pid"]] = news["process"]
             elif news["state"] == "ended":
                 self.processes.pop(news["pid"], None)
+                self.deaths[news["pid"]] = news["process"], news.get("code")
             self._tell()
         self._listening.add_done_callback(lambda _: self._tell())
 

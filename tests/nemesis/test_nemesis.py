@@ -1,0 +1,32 @@
+"""Everything goes wrong at once, for a minute: nothing is lost, doubled or stuck, and the proof holds."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.crash.checker import check
+from tests.nemesis import histories
+from tests.nemesis.run import SMALL, run
+from tests.servers import _fast_folder
+
+
+@pytest.mark.req("R24", "R53", "R55", "R61")
+async def test_nothing_is_lost_doubled_or_stuck_when_everything_goes_wrong_at_once() -> None:
+    seed = int(os.environ.get("NEMESIS_SEED", random.randrange(2**32)))
+    print(f"to see it again: .venv/bin/python -m tests.nemesis --seed {seed}")
+    with tempfile.TemporaryDirectory(prefix="landfast-nemesis-", dir=_fast_folder()) as folder:
+        verdict = await run(seed, SMALL, Path(folder))
+    print(verdict)
+    assert not verdict.void, str(verdict)
+    assert not verdict.problems, str(verdict)
+
+
+@pytest.mark.parametrize("path", sorted(histories.FOLDER.glob("*.json.gz")), ids=lambda path: path.name)
+def test_the_checker_finds_again_what_was_wrong_in_a_run_that_is_kept(path: Path) -> None:
+    kept = histories.read(path)
+    assert kept.problems and check(kept.lines, kept.books) == kept.problems
