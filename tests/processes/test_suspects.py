@@ -121,6 +121,20 @@ async def test_after_sighup_suspects_run_in_the_new_way(shop: Shop) -> None:
         assert await serve.stop() == 0
 
 
+async def test_a_worker_alone_keeps_a_process_for_suspects_itself(shop: Shop) -> None:
+    shop.write(ORDER, SLOW)
+    await make_suspect(shop, "slow_suspect")
+    async with shop.running("work", "shop.py") as process:
+        await until(lambda: len([*shop.folder.glob("slow_suspect-*")]), 1)
+        assert not (shop.folder / f"slow_suspect-{process.pid}").exists(), "it runs in another process"
+        await deliver(shop, "evt_1")
+        await until(lambda: shop.count(State.DONE), 1)
+        process.terminate()
+        (shop.folder / "open").touch()
+        assert await process.wait() == 0
+    assert sorted(await shop.orders()) == ["evt_1", "slow_suspect"]
+
+
 async def test_a_word_of_a_worker_starts_one_process_and_no_second(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage(monkeypatch, SPEAKS, FOREVER)
     await stage.lives.begin("worker")

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import click
 
-from landfast import __version__, config, telemetry
+from landfast import __version__, config
 from landfast.app import Inbox, load
 from landfast.cli.options import warn_of_strange_variables
 from landfast.domain.errors import ConfigError
 from landfast.processes import first, intake_process, logs, serving, tls
 from landfast.processes.lifeline import Lifeline
-from landfast.processes.lives import News
+from landfast.processes.lives import News, log
 from landfast.processes.plan import ALL, ROLES, Plan, numbers_of
 
 
@@ -85,7 +85,7 @@ def serve(
         ready = {"ready": True} if port is None else {"ready": True, "port": port}
         _say(json.dumps(ready) if as_json else banner(inbox, plan, port, time.monotonic() - began))
 
-    tell = _tell_json if as_json else _tell
+    tell = _tell_json if as_json else log
     tied = Lifeline(lifeline) if lifeline is not None else None
     return asyncio.run(serving.serve(inbox, plan, up=up, tell=tell, lifeline=tied))
 
@@ -152,13 +152,6 @@ def _row(name: str, values: list[str]) -> str:
 def _folder(app: str) -> Path:
     place = app.partition(":")[0]
     return Path(place).resolve().parent if place.endswith(".py") else Path.cwd()
-
-
-def _tell(news: News) -> None:
-    if news.what == "ended" and news.code != 0:
-        telemetry.warn("a process ended", role=news.role, pid=news.pid, code=news.code)
-    elif news.what == "ready":
-        telemetry.info("ready", role=news.role, pid=news.pid)
 
 
 def _tell_json(news: News) -> None:

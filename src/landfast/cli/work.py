@@ -15,6 +15,7 @@ from landfast.cli.serve import default_app
 from landfast.domain.ids import WorkerId
 from landfast.processes import first, logs, worker_process
 from landfast.processes.lifeline import Lifeline
+from landfast.processes.worker_alone import SuspectsBeside
 
 
 @click.command()
@@ -42,7 +43,8 @@ def work(
         logs.prints_to_stderr()
     if lifeline is None:  # otherwise whoever started it has said so
         warn_of_strange_variables()
-    inbox = load(app or default_app())
+    name = app or default_app()
+    inbox = load(name)
 
     def up() -> None:
         if lifeline is not None:
@@ -58,6 +60,7 @@ def work(
         worker_id=None if worker_id is None else _worker_id(worker_id),
         lifeline=Lifeline(lifeline) if lifeline is not None else None,
         suspects=suspects,
+        beside=SuspectsBeside(inbox, name) if lifeline is None and not inbox.settings.ledger.is_sqlite else None,
         up=up,
     )
 

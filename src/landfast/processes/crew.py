@@ -11,6 +11,7 @@ from landfast.domain.ids import WorkerId
 from landfast.processes.child import Child
 from landfast.processes.lives import ProcessKind
 from landfast.processes.plan import Plan
+from landfast.processes.worker_alone import suspects_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Crew:
                 apart = ["--suspects", "apart"] if self.plan.has_suspects_process else []
                 return await Child.start(["work", app, "--worker-id", worker.hex(), *apart, *prints])
             case "suspects":
-                return await Child.start(["work", app, "--worker-id", worker.hex(), "--suspects", "only", *prints])
+                return await Child.start([*suspects_command(app, worker), *prints])
             case "drainer":
                 return await Child.start(["drain", app, *prints])
         assert_never(kind)

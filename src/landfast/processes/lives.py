@@ -33,6 +33,13 @@ class News:
     code: int | None = None
 
 
+def log(news: News) -> None:
+    if news.what == "ended" and news.code != 0:
+        telemetry.warn("a process ended", role=news.role, pid=news.pid, code=news.code)
+    elif news.what == "ready":
+        telemetry.info("ready", role=news.role, pid=news.pid)
+
+
 @dataclass(slots=True)
 class Life:
     child: Child

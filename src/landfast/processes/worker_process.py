@@ -16,6 +16,7 @@ from landfast.processes import logs
 from landfast.processes.ending import exit_code
 from landfast.processes.lifeline import Lifeline
 from landfast.processes.watchdog import MARGIN, Watchdog
+from landfast.processes.worker_alone import SuspectsBeside
 
 YOUNG = 10_000
 """Objects made between two collections. A group of events holds as many, and none of them is garbage before the group
@@ -31,17 +32,19 @@ def run(
     worker_id: WorkerId | None = None,
     lifeline: Lifeline | None = None,
     suspects: SuspectsRun = "between",
+    beside: SuspectsBeside | None = None,
     up: Callable[[], None] = lambda: None,
 ) -> int:
-    """Until SIGTERM or Ctrl-C; what is in hand then is finished. The exit code. `up` is called when it is ready."""
+    """Until SIGTERM or Ctrl-C; what is in hand then is finished. The exit code. `up` is called when it is ready.
+    `beside` keeps the process for suspects that are run apart, where no supervisor does."""
     logs.to_stderr("suspects" if suspects == "only" else "worker")
     if lifeline is not None:
         lifeline.hold()
     gc.set_threshold(YOUNG)
     if lifeline is None:
-        uvloop.run(_work(inbox, worker_id, lifeline, suspects, up))
+        uvloop.run(_work(inbox, worker_id, lifeline, suspects, beside, up))
         return 0
-    code = exit_code(lambda: uvloop.run(_work(inbox, worker_id, lifeline, suspects, up)))
+    code = exit_code(lambda: uvloop.run(_work(inbox, worker_id, lifeline, suspects, beside, up)))
     lifeline.let_go()
     return code
 
@@ -51,13 +54,22 @@ async def _work(
     worker_id: WorkerId | None,
     lifeline: Lifeline | None,
     suspects: SuspectsRun,
+    beside: SuspectsBeside | None,
     up: Callable[[], None],
 ) -> None:
     watchdog = Watchdog(patience=_longest_deadline(inbox) + MARGIN)
     tell = lifeline.say_suspects if lifeline is not None and suspects == "apart" else None
+    if beside is not None:
+        tell = beside.want
     async with inbox.worker(worker_id, tell_suspects=tell) as worker:
+
+        def stop() -> None:
+            worker.stop()
+            if beside is not None:
+                beside.stop()
+
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, worker.stop)
+            asyncio.get_running_loop().add_signal_handler(number, stop)
         beating = asyncio.create_task(watchdog.beat())
         watchdog.watch()
         gc.collect()
@@ -70,6 +82,9 @@ async def _work(
         finally:
             watchdog.stop()
             beating.cancel()
+            if beside is not None:
+                beside.stop()
+                await beside.wait()
 
 
 def _longest_deadline(inbox: Inbox) -> float:
