@@ -199,6 +199,27 @@ async def test_a_suspect_far_behind_the_front_is_found_when_everything_is_search
     assert [one and one.key for one in found] == ["evt_0004", "evt_0005", None]
 
 
+async def test_one_search_of_everything_is_enough_for_all_the_suspects_that_it_finds(
+    bench: PostgresBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a million waiting it walks for most of a second: 800 events of a dead worker must not wait for 800 walks."""
+    walks: list[str] = []
+
+    class Noted(dict[str, str]):
+        def __getitem__(self, name: str) -> str:
+            walks.extend([name] * (name == "find_suspects"))
+            return super().__getitem__(name)
+
+    monkeypatch.setattr(work, "FRONT", 3)
+    monkeypatch.setattr(work, "SQL", Noted(SQL))
+    await bench.inbox.record(deliveries(30))
+    await bench.fetch("UPDATE landfast.work SET suspect = true WHERE seq > 10")
+    assert await bench.inbox.has_suspects()
+    found = [await bench.inbox.claim_suspect(token=token(number), lease=LEASE) for number in range(2, 23)]
+    assert [one and one.key for one in found] == [f"evt_{number:04}" for number in range(10, 30)] + [None]
+    assert len(walks) == 1
+
+
 async def test_bodies_and_history_lie_in_the_week_of_their_arrival(bench: PostgresBench) -> None:
     now = datetime.now(UTC)
     held = await event_in(bench.inbox, State.DONE, delivery("now", received_at=now))

@@ -25,6 +25,10 @@ looking for expired ones takes 2 ms each second and not 400."""
 SEARCH_ALL_EVERY = 30.0
 """Seconds, about a lease. What lies further back, such as a suspect that was delayed, is found by then."""
 
+SUSPECTS_KNOWN_AT_MOST = 1000
+"""That one search of everything brings. With a million waiting it takes most of a second, which is much for one suspect
+and nothing for a thousand of them."""
+
 WAKE_EVERY = 0.1
 """Seconds. While there is enough to claim, nobody notices that a delayed event is woken so much later."""
 
@@ -44,6 +48,8 @@ class Working:
         self._scanned_at = float("-inf")
         self._woke_at = float("-inf")
         self._searched_at = float("-inf")
+        self._known_suspects: list[int] = []
+        """Where the last search of everything found some."""
 
     async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[Claim]:
         async with self._connections.working() as connection:
@@ -54,18 +60,17 @@ class Working:
 
     async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:
         async with self._connections.working() as connection:
-            front = self._front()
-            found = await connection.fetch(SQL["claim_suspect"], token, lease, front)
+            ask = (SQL["claim_suspect"], token, lease, FRONT)
+            found = await connection.fetch(*ask, self._known_suspects)
+            if not found and await self._search_all(connection):
+                found = await connection.fetch(*ask, self._known_suspects)
             whole = await _with_bodies(connection, found)
-        self._searched(front, found=bool(found))
         return rows.claim(whole[0]) if whole else None
 
     async def has_suspects(self) -> bool:
         async with self._connections.working() as connection:
-            front = self._front()
-            found: bool = await connection.fetchval(SQL["has_suspects"], front)
-        self._searched(front, found=found)
-        return found
+            found: bool = await connection.fetchval(SQL["has_suspects"], FRONT, self._known_suspects)
+            return found or await self._search_all(connection)
 
     async def renew(self, *, tokens: Sequence[Token], lease: float) -> None:
         async with self._connections.working() as connection:
@@ -117,14 +122,16 @@ class Working:
         self._woke_at = now
         return await connection.execute(SQL["wake"], WOKEN_AT_ONCE) != "INSERT 0 0"
 
-    def _front(self) -> int | None:
-        """How many rows to search for suspects; None for all of them."""
-        return None if self._clock.monotonic() - self._searched_at >= SEARCH_ALL_EVERY else FRONT
-
-    def _searched(self, front: int | None, *, found: bool) -> None:
-        # Only a search of everything that found nothing ends it: otherwise there may be more where that one was.
-        if front is None and not found:
-            self._searched_at = self._clock.monotonic()
+    async def _search_all(self, connection: Connection) -> bool:
+        """Look for suspects everywhere, if it is time to; whether there are any."""
+        now = self._clock.monotonic()
+        if now - self._searched_at < SEARCH_ALL_EVERY:
+            return False
+        found = await connection.fetch(SQL["find_suspects"], SUSPECTS_KNOWN_AT_MOST)
+        self._known_suspects = [row["seq"] for row in found]
+        if len(found) < SUSPECTS_KNOWN_AT_MOST:  # otherwise there are more
+            self._searched_at = now
+        return bool(found)
 
 
 async def _with_bodies(connection: Connection, found: Sequence[asyncpg.Record]) -> list[asyncpg.Record]:

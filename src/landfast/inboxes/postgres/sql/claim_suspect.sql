@@ -1,5 +1,5 @@
--- Among the first $3 rows, or among all where it is NULL. On the right of SET stand the old values: a crash counts where
--- a lease expired that was a suspect's already.
+-- Among the first $3 rows and those of $4, which were found further back. On the right of SET stand the old values: a
+-- crash counts where a lease expired that was a suspect's already.
 WITH lazily AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'off', true) AS setting
 ),
@@ -17,7 +17,7 @@ claimed AS (
             FROM (SELECT seq, token, suspect, leased_until FROM landfast.work ORDER BY seq LIMIT $3) AS front
             WHERE CASE WHEN token IS NULL THEN suspect ELSE leased_until <= landfast.clock() END
             ORDER BY seq LIMIT 100 -- some of them may be locked by others who search for suspects, too
-        )) AND CASE WHEN token IS NULL THEN suspect ELSE leased_until <= landfast.clock() END
+        ) || $4::bigint[]) AND CASE WHEN token IS NULL THEN suspect ELSE leased_until <= landfast.clock() END
         ORDER BY seq LIMIT 1
         FOR UPDATE SKIP LOCKED
     )) AND CASE WHEN token IS NULL THEN suspect ELSE leased_until <= landfast.clock() END
