@@ -1,6 +1,13 @@
 # Everything installs itself: a machine with Python >= 3.11, pip and make is enough.
 PYTHON ?= python3
 VENV   := .venv
+ifneq ($(PYTHON),python3)
+# `make test PYTHON=python3.13`: each other Python has a folder of its own, so that going back and forth installs nothing
+# twice. One that pyenv has installed and not chosen is found as well.
+override PYTHON := $(or $(shell for each in $(PYTHON) $${PYENV_ROOT:-$$HOME/.pyenv}/versions/*/bin/$(notdir $(PYTHON)); do \
+	$$each -c '' 2>/dev/null && echo $$each && break; done),$(PYTHON))
+VENV   := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+endif
 BIN    := $(VENV)/bin
 TESTS  ?= tests
 # Many tests wait for servers and processes more than they compute: one more at a time than there are cores.
@@ -58,7 +65,7 @@ lock: $(VENV)/dev  ## choose new versions of everything, with hashes and no addr
 	@$(BIN)/python requirements/lock.py
 
 clean:           ## remove what was made
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage*
+	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage*
 
 # Two stages, so that the demo does not wait for the test tools. A stage that is cut short is made again.
 $(VENV)/runtime: requirements/runtime.txt pyproject.toml

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -100,6 +101,26 @@ def test_data_that_cannot_be_written_falls_back_to_the_body(rule: str) -> None:
     for value in (deep, "\ud800"):
         sight = Sight(head_of({}), {"id": "1", "a": value})
         assert key_rule(rule, hmac_key="k")(sight, b"raw", "") == body_digest(b"raw")
+
+
+@pytest.mark.req("R4")
+@pytest.mark.parametrize("calls", [0, 300, 700])
+@pytest.mark.parametrize("rule", ["body:id", "fields:id", "fields:x", "hmac:id", "type+body"])
+def test_one_event_has_one_key_however_deep_it_and_the_call_are(rule: str, calls: int) -> None:
+    """Beyond 64 levels every rule falls back to the bytes; the interpreter would say 1,000 less the call, or 10,000."""
+
+    def at(depth: int, call: Callable[[], str]) -> str:
+        return call() if depth == 0 else at(depth - 1, call)
+
+    for depth in (64, 65, 650, 950, 1_300, 5_000, 12_000):
+        body = b'{"id":"e1","type":"made","x":' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}"
+        found = at(calls, lambda: key(rule, body, dedup_key="k"))  # noqa: B023 - called at once
+        has_fallen_back = found in (body_digest(body), _typed("", body))
+        assert has_fallen_back == (depth > 64), depth
+
+
+def _typed(type_: str, body: bytes) -> str:
+    return key_rule("type+body", hmac_key="")(NOTHING, body, type_)
 
 
 @pytest.mark.parametrize(

@@ -89,3 +89,13 @@ def test_a_sender_may_have_two_shapes_and_one_that_is_broken_further_in_is_kept_
     assert alone is not None and [item.body for item in alone] == [b"3", b"4"]
     for broken in (b'{"notices":[{"changes":[1]},{"changes":2}]}', b'{"notices":[{"changes":[1]}', b"", b"7"):
         assert cut(broken) is None
+
+
+@pytest.mark.parametrize("calls", [0, 700])
+def test_whether_a_request_is_cut_depends_neither_on_the_interpreter_nor_on_the_call(calls: int) -> None:
+    def at(depth: int, body: bytes) -> int:
+        return len(slicer("body:events")(body) or ()) if depth == 0 else at(depth - 1, body)
+
+    for depth in (64, 65, 650, 1_300, 5_000):
+        inner = b"[" * (depth - 3) + b"]" * (depth - 3)
+        assert at(calls, b'{"events":[{"a":' + inner + b'},{"a":1}]}') == (2 if depth <= 64 else 0), depth

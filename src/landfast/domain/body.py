@@ -16,10 +16,8 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from landfast.domain import json_limits
 from landfast.domain.errors import MalformedBodyError
-
-DEEPEST = 64
-"""Levels of nesting. Real events have about 10; recursive code of a handler (a copy, an encoder) survives 64."""
 
 MOST_FORM_FIELDS = 1_000
 """No sender has a hundred; splitting a body of a million `&` is work for nothing."""
@@ -37,14 +35,15 @@ _write = msgspec.json.Encoder().encode
 def light(
     body: bytes, content_type: str | None, *, read_json: Callable[[bytes | str], Any] = msgspec.json.decode
 ) -> Any:
-    """The data as well as it can be read at a glance, or None. `read_json` may skip what nobody asks for."""
+    """The data as well as it can be read at a glance, or None. `read_json` may skip what nobody asks for; the limits
+    hold for that as well, or a key would depend on who reads the rest."""
     try:
         if _is_form(body, content_type):
             fields = _form_fields(body, errors="replace")
-            return read_json(fields["payload"]) if _wraps_json(fields) else fields
+            return json_limits.read_json(fields["payload"], read_json) if _wraps_json(fields) else fields
         wrapped = _in_multipart(body, content_type) if body.startswith(b"--") else None
-        return read_json(body if wrapped is None else wrapped)
-    except (ValueError, RecursionError):  # msgspec's own errors are ValueErrors
+        return json_limits.read_json(body if wrapped is None else wrapped, read_json)
+    except ValueError:  # msgspec's own errors are ValueErrors
         return None
 
 
@@ -53,8 +52,10 @@ def decode(body: bytes, content_type: str | None) -> Any:
     if body.startswith(b"--") and (wrapped := _in_multipart(body, content_type)) is not None:
         return decode(wrapped, None)
     is_form = _is_form(body, content_type)
-    if not is_form and (data := _beyond_doubt(body)) is not _DOUBTFUL:
-        return data
+    if not is_form:
+        _refuse_excess(body)
+        if (data := _beyond_doubt(body)) is not _DOUBTFUL:
+            return data
     if body.startswith(_BYTE_ORDER_MARK):
         raise MalformedBodyError("the body starts with a byte order mark")
     try:
@@ -70,8 +71,9 @@ def decode(body: bytes, content_type: str | None) -> Any:
     except ValueError as error:  # includes UnicodeDecodeError
         raise MalformedBodyError(f"the form cannot be read: {error}") from None
     if _wraps_json(fields):
+        _refuse_excess(fields["payload"])
         return _strict_json(fields["payload"])
-    _check_text_and_depth(fields)
+    _check_texts(fields)
     return fields
 
 
@@ -134,14 +136,19 @@ def _beyond_doubt(body: bytes) -> Any:
     Then no key stands twice, no number was rounded and no string holds what has to be escaped; all that, at a third of
     what it takes to look for each. Whatever is written otherwise may be as good, and is read the slow way.
     """
-    if b"\\u" in body or body.count(b"{") + body.count(b"[") > DEEPEST:
+    if b"\\u" in body:
         return _DOUBTFUL
     try:
         data = _read(body)
         again = _write(data)
         return data if again == body or again == msgspec.json.format(body, indent=-1) else _DOUBTFUL
-    except (ValueError, RecursionError):
+    except ValueError:
         return _DOUBTFUL
+
+
+def _refuse_excess(text: bytes | str) -> None:
+    if what := json_limits.excess(text):
+        raise MalformedBodyError(f"the body {what}")
 
 
 def _strict_json(text: str) -> Any:
@@ -149,13 +156,9 @@ def _strict_json(text: str) -> Any:
         data = json.loads(text, object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise MalformedBodyError(f"the body is not JSON: {error.msg} at character {error.pos}") from None
-    except RecursionError:
-        raise MalformedBodyError(f"the body is nested deeper than {DEEPEST} levels") from None
-    except ValueError:  # what is left is int(), which refuses over 4300 digits because its time grows with their square
-        raise MalformedBodyError("the body has an integer of more than 4300 digits") from None
-    # Strings can only hold what we look for if it was escaped, and nesting needs brackets: most bodies need no walk.
-    if "\\u" in text or text.count("{") + text.count("[") > DEEPEST:
-        _check_text_and_depth(data)
+    # Strings can only hold what we look for if it was escaped: most bodies need no walk.
+    if "\\u" in text:
+        _check_texts(data)
     return data
 
 
@@ -178,25 +181,18 @@ def _refuse_constant(text: str) -> NoReturn:
     raise MalformedBodyError(f"{text} is not JSON")
 
 
-def _check_text_and_depth(data: Any) -> None:
-    """Level by level, not by recursion: the depth of what a sender sends must not be the depth of our stack."""
-    level, depth = [data], 0
+def _check_texts(data: Any) -> None:
+    level = [data]
     while level:
         below: list[Any] = []
-        has_containers = False
         for value in level:
             if isinstance(value, str):
                 _check_text(value)
             elif isinstance(value, dict):
-                has_containers = True
                 below.extend(value)
                 below.extend(value.values())
             elif isinstance(value, list):
-                has_containers = True
                 below.extend(value)
-        depth += has_containers
-        if depth > DEEPEST:
-            raise MalformedBodyError(f"the body is nested deeper than {DEEPEST} levels")
         level = below
 
 

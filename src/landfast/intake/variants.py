@@ -14,9 +14,8 @@ from itertools import islice, product
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-import msgspec
-
 from landfast.domain.delivery import Head, Headers
+from landfast.domain.json_limits import read_json
 from landfast.ports.provider import PublicKey, Secret
 
 LARGEST_JSON = 16 * 1024
@@ -148,16 +147,16 @@ def _data(body: bytes) -> Any:
     if len(body) > LARGEST_JSON:
         return None
     try:
-        msgspec.json.decode(body)  # strict and fast: refuses what is too deep before Python's own reader tries
+        read_json(body)  # strict and fast: refuses what is too deep before Python's own reader tries
         return json.loads(body)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 
 def _written(data: Any, **options: Any) -> str:
     try:
         return json.dumps(data, **options)
-    except (ValueError, RecursionError):
+    except ValueError:
         return ""
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from landfast.domain.errors import UserError
+from landfast.domain.json_limits import excess
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, StagedEffect
 from landfast.ports.clock import Clock
 from landfast.ports.ledger import Ledger, LedgerTransaction
@@ -146,6 +147,8 @@ def _encoded(result: Any) -> bytes:
         raise HandlerRaisedError(
             UserError(f"the handler's return value must be JSON or None: {text_of(error)}")
         ) from error
+    if what := excess(encoded):
+        raise HandlerRaisedError(UserError(f"the handler's return value {what}; return ids"))
     if len(encoded) > RESULT_AT_MOST:
         raise HandlerRaisedError(UserError(f"the handler's return value is over {RESULT_AT_MOST} bytes; return ids"))
     return encoded

@@ -13,6 +13,7 @@ import msgspec
 from landfast.domain.errors import UserError
 from landfast.domain.event import Event
 from landfast.domain.ids import effect_key
+from landfast.domain.json_limits import excess
 from landfast.domain.outcome import ReceiptKey, StagedEffect
 from landfast.ports import ledger as port
 from landfast.processing.error_text import text_of
@@ -50,6 +51,8 @@ class Stage:
             encoded = msgspec.json.encode(arguments)
         except Exception as error:  # noqa: BLE001 - RecursionError, or whatever a value's own class raises
             raise UserError(f"stage({known.name}): the arguments must be JSON: {text_of(error)}") from None
+        if what := excess(encoded):
+            raise UserError(f"stage({known.name}): the argument {what}; pass ids")
         self.staged[key] = StagedEffect(
             key=key,
             run=run,

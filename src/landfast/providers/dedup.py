@@ -26,7 +26,9 @@ from typing import Any
 
 import msgspec
 
+from landfast.domain import json_limits
 from landfast.domain.errors import ConfigError
+from landfast.domain.legible import is_legible
 from landfast.providers.locations import KINDS, Sight, as_text, first_at, pick_at, read_at
 from landfast.providers.request import Request
 
@@ -82,7 +84,7 @@ def body_digest(body: bytes) -> str:
 
 def storable(key: str) -> str:
     """The key, or its digest where a database would not take it: replacing characters would make two keys one."""
-    if len(key) <= LONGEST_KEY and key.isprintable():
+    if len(key) <= LONGEST_KEY and is_legible(key):
         return key
     return body_digest(key.encode("utf-8", "surrogatepass"))
 
@@ -162,10 +164,13 @@ def _hmac_of(location: str, key: bytes, otherwise: KeyRule) -> KeyRule:
 
 
 def _canonical(value: Any) -> bytes:
-    """The same bytes for the same data, whatever the order of its keys; nothing for null and what is not there."""
+    """The same bytes for the same data, whatever the order of its keys; nothing for null and what is not there, and
+    for what is deeper than we read."""
+    if value is None or json_limits.is_deep(value):
+        return b""
     try:
-        return b"" if value is None else msgspec.json.encode(value, order="sorted")
-    except (ValueError, RecursionError):
+        return msgspec.json.encode(value, order="sorted")
+    except ValueError:
         return b""
 
 

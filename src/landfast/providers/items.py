@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from landfast.domain import json_limits
 from landfast.domain.body import MOST_FORM_FIELDS
 from landfast.domain.errors import ConfigError
 
@@ -47,8 +48,10 @@ def slicer(location: str) -> Slice:
         try:
             for field, path in lists:
                 whole = body if field is None else _form_field(body, field)
+                if whole is not None and json_limits.excess(whole):
+                    return None
                 is_there |= whole is not None and _fits(whole, path) and _gather(whole, path, whole, found)
-        except (ValueError, RecursionError):  # msgspec's own errors are ValueErrors
+        except ValueError:  # msgspec's own errors are ValueErrors
             return None
         return found if is_there and len(found) <= MOST_ITEMS else None
 

@@ -15,6 +15,7 @@ from landfast.domain.answer import Answer
 from landfast.domain.body import light, moment
 from landfast.domain.delivery import Head, Identity
 from landfast.domain.errors import ConfigError, UnverifiedError
+from landfast.domain.legible import is_legible, legible
 from landfast.ports.provider import NO_KEYS, Greeting, Secret, Signature
 from landfast.providers.dedup import KeyRule, key_rule, places_read, reads_type, storable
 from landfast.providers.handshake import CHALLENGE, Handshake
@@ -282,6 +283,4 @@ def _outlined(places: Sequence[str], key_places: Sequence[str] | None, *kinds: s
 
 
 def _shown(text: str) -> str:
-    if len(text) <= LONGEST_TYPE and text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text[:LONGEST_TYPE])
+    return text if len(text) <= LONGEST_TYPE and is_legible(text) else legible(text[:LONGEST_TYPE])

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
+from landfast.domain.json_limits import read_json
 from landfast.ports.provider import Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes.algorithms import ALGORITHMS, LONGEST_SIGNATURE, decode, encode, public_key
@@ -64,8 +63,8 @@ class EbayScheme:
 def _fields(value: bytes) -> dict[str, Any]:
     raw = decode(value, "base64") if len(value) <= LONGEST_HEADER else None
     try:
-        fields = None if raw is None else msgspec.json.decode(raw)
-    except (ValueError, RecursionError):
+        fields = None if raw is None else read_json(raw)
+    except ValueError:
         fields = None
     if not isinstance(fields, dict):
         raise UnverifiedError(f"the header {HEADER} cannot be read")

@@ -11,14 +11,14 @@ import hashlib
 import hmac
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import msgspec
-
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
+from landfast.domain.json_limits import read_json
 from landfast.ports.provider import KeyNeeded, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
@@ -170,7 +170,7 @@ class JwtScheme:
         url = str(self.keys)
         post = None
         if self.credentials:
-            if not token.key_id or not token.key_id.replace("-", "").isalnum() or len(token.key_id) > 64:
+            if not re.fullmatch(r"[A-Za-z0-9-]{1,64}", token.key_id or ""):
                 raise UnverifiedError("the token names no key")
             parts = zip(self.credentials, secret.key.decode().split(":"), strict=True)
             post = json.dumps(dict(parts) | {"key_id": token.key_id}).encode()
@@ -267,8 +267,8 @@ def _configured_jwk(text: str) -> PublicKey:
 
 def _object(raw: bytes | None) -> dict[str, Any]:
     try:
-        data = None if raw is None else msgspec.json.decode(raw)
-    except (ValueError, RecursionError):
+        data = None if raw is None else read_json(raw)
+    except ValueError:
         data = None
     if not isinstance(data, dict):
         raise UnverifiedError("the token cannot be read")

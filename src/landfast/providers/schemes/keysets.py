@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import msgspec
-
 from landfast.domain.errors import ConfigError, UnverifiedError
+from landfast.domain.json_limits import read_json
 from landfast.ports.provider import PublicKey
 from landfast.providers.schemes.algorithms import decode, public_key
 
@@ -17,13 +16,13 @@ def key_in(document: bytes, key_id: str | None = None) -> PublicKey | None:
     try:
         if document.lstrip().startswith(b"-----"):
             return public_key(document.decode("ascii"))
-        data = msgspec.json.decode(document)
+        data = read_json(document)
         keys = data.get("keys") if isinstance(data, dict) else None
         for each in keys if isinstance(keys, list) else [data]:
             jwk = each.get("key", each) if isinstance(each, dict) else each  # Plaid wraps its one key
             if isinstance(jwk, dict) and (key_id is None or jwk.get("kid") == key_id):
                 return from_jwk(jwk)
-    except (ValueError, ConfigError, RecursionError):
+    except (ValueError, ConfigError):
         return None
     return None
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-import msgspec
 from msgspec.structs import replace
 
 from landfast.domain.body import moment
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import ConfigError, UnverifiedError
+from landfast.domain.json_limits import read_json
 from landfast.ports.provider import Secret, Signature
 from landfast.providers.items import Slice, slicer
 from landfast.providers.locations import Read, query_value, read_at, split_place
@@ -379,8 +379,8 @@ def _named(name: str) -> tuple[str, bytes]:
 
 def _data(body: bytes) -> object:
     try:
-        return msgspec.json.decode(body)
-    except (ValueError, RecursionError):
+        return read_json(body)
+    except ValueError:
         return None
 
 

@@ -9,10 +9,9 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import msgspec
-
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
+from landfast.domain.json_limits import read_json
 from landfast.ports.provider import Secret, Signature
 from landfast.providers.items import Slice, slicer
 from landfast.providers.locations import Read, Sight, read_at, split_place
@@ -90,8 +89,8 @@ class TokenScheme:
         if not items:
             raise UnverifiedError("there is no item that could hold the token")
         try:
-            return [self._token(Sight(request.head, None, msgspec.json.decode(item.body))) for item in items]
-        except (ValueError, RecursionError):  # msgspec's own errors are ValueErrors, and so is UnicodeDecodeError
+            return [self._token(Sight(request.head, None, read_json(item.body))) for item in items]
+        except ValueError:  # msgspec's own errors are ValueErrors, and so is UnicodeDecodeError
             raise UnverifiedError("an item cannot be read") from None
 
     def _token(self, sight: Sight) -> bytes:
