@@ -9,9 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from landfast.app.arrival import LateWakeup, journal_arrived
+from landfast.app.arrival import BrokerJournal, LateWakeup, journal_arrived
 from landfast.domain.errors import ConfigError, InboxUnavailableError, JournalUnavailableError, RowRefusedError
-from landfast.ports.journal import Journal
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import deliveries
 from tests.intake.desk import CountingWakeup, MemoryRecorder
@@ -27,7 +26,7 @@ async def test_a_journal_that_needs_an_absent_inbox_refuses_until_it_is_there_an
     may_arrive = False
 
     @asynccontextmanager
-    async def opening() -> AsyncIterator[Journal]:
+    async def opening() -> AsyncIterator[BrokerJournal]:
         if not may_arrive:
             raise answers.pop(0) if len(answers) > 1 else answers[0]
         yield journal
@@ -51,19 +50,19 @@ async def test_an_error_that_nobody_expected_does_not_keep_it_from_being_opened_
     answers: list[Exception] = [InboxUnavailableError("away"), RowRefusedError("odd"), OSError(24, "too many files")]
 
     @asynccontextmanager
-    async def opening() -> AsyncIterator[Journal]:
+    async def opening() -> AsyncIterator[BrokerJournal]:
         if answers:
             raise answers.pop(0)
         yield MemoryRecorder()
 
     async with journal_arrived(opening, ManualClock()) as late:
-        await until(lambda: late.journal is not None, True)  # type: ignore[attr-defined]
+        await until(lambda: late.journal is not None, True)
     assert "odd" in caplog.text and "too many files" in caplog.text
 
 
 async def test_a_journal_that_cannot_be_trusted_is_refused_at_the_start() -> None:
     @asynccontextmanager
-    async def opening() -> AsyncIterator[Journal]:
+    async def opening() -> AsyncIterator[BrokerJournal]:
         check_trust()
         yield MemoryRecorder()
 

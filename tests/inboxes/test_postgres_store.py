@@ -133,22 +133,29 @@ async def test_a_schema_from_the_future_is_refused(bench: PostgresBench) -> None
     with pytest.raises(ConfigError, match="newer"):
         await bench.inbox.migrate()
     assert "newer" in " ".join(await bench.inbox.problems())
+    assert list(await bench.inbox.hazards()) == [], "in a rolling upgrade the old intakes go on"
 
 
 @pytest.mark.parametrize(
-    ("damage", "complaint"),
+    ("damage", "complaint", "is_hazard"),
     [
-        ("ALTER TABLE landfast.identity DROP CONSTRAINT identity_pkey", "identity (event_id) is not unique"),
-        ("ALTER TABLE landfast.work DROP CONSTRAINT work_event_id_key", "work (event_id) is not unique"),
-        ("ALTER TABLE landfast.shelf ADD COLUMN more int", "changed by hand"),
-        ("ALTER TABLE landfast.tally ALTER COLUMN received DROP NOT NULL", "changed by hand"),
-        ("DROP INDEX landfast.shelf_due", "changed by hand"),
-        ("DROP TABLE landfast.redelivery CASCADE", "changed by hand"),
+        ("ALTER TABLE landfast.identity DROP CONSTRAINT identity_pkey", "identity (event_id) is not unique", True),
+        ("ALTER TABLE landfast.work DROP CONSTRAINT work_event_id_key", "work (event_id) is not unique", True),
+        ("ALTER TABLE landfast.shelf ADD COLUMN more int", "changed by hand", True),
+        ("ALTER TABLE landfast.identity SET UNLOGGED", "ALTER TABLE landfast.identity SET LOGGED", True),
+        ("ALTER TABLE landfast.body_default SET UNLOGGED", "landfast.body_default is unlogged", True),
+        ("ALTER TABLE landfast.tally ALTER COLUMN received DROP NOT NULL", "changed by hand", False),
+        ("DROP INDEX landfast.shelf_due", "changed by hand", False),
+        ("CREATE INDEX mine ON landfast.body (source)", "changed by hand", False),
+        ("DROP TABLE landfast.redelivery CASCADE", "changed by hand", False),
     ],
 )
-async def test_a_schema_that_was_changed_by_hand_is_noticed(bench: PostgresBench, damage: str, complaint: str) -> None:
+async def test_a_schema_that_was_changed_by_hand_is_noticed(
+    bench: PostgresBench, damage: str, complaint: str, is_hazard: bool
+) -> None:
     await bench.fetch(damage)
     assert complaint in " ".join(await bench.inbox.problems())
+    assert (complaint in " ".join(await bench.inbox.hazards())) == is_hazard
 
 
 async def test_full_page_writes_off_is_a_problem(postgres: Postgres, bench: PostgresBench) -> None:

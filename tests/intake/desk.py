@@ -41,6 +41,9 @@ class MemoryRecorder:
         self.entered = asyncio.Event()
         self.at_once = 0
 
+    async def hazards(self) -> Sequence[str]:
+        return []
+
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
         self.at_once += 1
         assert self.at_once == 1, "one record() at a time"

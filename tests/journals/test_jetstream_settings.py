@@ -12,7 +12,9 @@ from landfast.app.broker import examine_journal, open_drainer
 from landfast.app.system import SystemChance, SystemClock
 from landfast.domain.errors import ConfigError
 from landfast.domain.ids import InboxId
+from landfast.journals import jetstream_stream
 from landfast.journals.jetstream_address import read_address
+from landfast.journals.jetstream_stream import RULES
 from landfast.recovery.doctor import Check, Level
 from landfast.testing.factory import deliveries
 from tests.journals.jetstream_bench import SYNCED, Bench
@@ -28,6 +30,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no acknowledgement": ({"no_ack": True}, "no_ack must be false"),
     "lazy writes": ({"persist_mode": "async"}, "persist_mode must be default"),
     "other subjects": ({"subjects": ["orders.*"]}, "add it to its subjects"),
+    "transformed": ({"subject_transform": {"src": "landfast.>", "dest": "elsewhere.>"}}, "remove subject_transform"),
 }
 
 
@@ -44,6 +47,34 @@ async def test_a_stream_that_may_lose_what_it_acknowledged_is_refused(
     assert (await bench.api(f"STREAM.INFO.{bench.name}"))["config"] == before
     (check, *_) = await _doctor(bench.target)
     assert check.level is Level.FAIL and fix in check.found
+
+
+async def test_a_transformed_message_would_be_acknowledged_and_found_by_no_drainer(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the rule against it is for."""
+    monkeypatch.setattr(jetstream_stream, "RULES", [rule for rule in RULES if rule.setting != "subject_transform"])
+    await bench.make_stream(subject_transform={"src": "landfast.>", "dest": f"elsewhere-{bench.name}.>"})
+    await (await bench.journal()).record(deliveries(1))
+    assert await bench.messages() == 1
+    assert await (await bench.backlog()).take(10) == []
+
+
+async def test_a_stream_that_also_publishes_what_it_keeps_is_as_good_as_any(bench: Bench) -> None:
+    """`republish` sends copies of what is stored, and changes nothing about it."""
+    await bench.make_stream(republish={"src": ">", "dest": f"copies-{bench.name}.>"})
+    await (await bench.journal()).record(deliveries(3))
+    assert len(await (await bench.backlog()).take(10)) == 3
+
+
+async def test_a_drainer_goes_on_taking_from_a_stream_that_became_unsafe(bench: Bench) -> None:
+    """Whatever is still in it is safer in the inbox, also when the drainer has to connect anew."""
+    await (await bench.journal()).record(deliveries(3))
+    backlog = await bench.backlog()
+    config = (await bench.api(f"STREAM.INFO.{bench.name}"))["config"]
+    await bench.api(f"STREAM.UPDATE.{bench.name}", config | {"max_age": 3600 * 10**9})
+    backlog._checked_at = -1  # as after a new connection
+    assert len(await backlog.take(10)) == 3
 
 
 @pytest.mark.req("R55")

@@ -200,6 +200,8 @@ class PostgresSite(Site):
         self.clusters = [Cluster(disk.place / "postgres", binaries) for disk in self.disks if disk.name != "spool"]
         for cluster in self.clusters:
             cluster.create()
+            if self.control in (Control.INBOX, Control.LEDGER):
+                cluster.execute(BLINDFOLD)
         await super().create()
 
     def start(self) -> None:
@@ -218,7 +220,7 @@ class PostgresSite(Site):
             if self.control in (
                 Control.INBOX,
                 Control.LEDGER,
-            ):  # behind Landfast's back: it refuses to start on such a server
+            ):  # behind Landfast's back, which looks for it with every batch: see BLINDFOLD
                 cluster = self.clusters[0 if self.control is Control.INBOX else -1]
                 cluster.execute("ALTER SYSTEM SET fsync = off")
                 cluster.execute("SELECT pg_reload_conf()")
@@ -242,6 +244,15 @@ class PostgresSite(Site):
         orders = await _query(self.shop.ledger, "SELECT event_key FROM orders")
         receipts = await _query(self.shop.ledger, "SELECT count(*) FROM landfast_receipt")
         return Books(_stored(rows), [row[0] for row in orders], receipts[0][0])
+
+
+BLINDFOLD = """
+SET allow_system_table_mods = on;
+ALTER FUNCTION pg_catalog.current_setting(text) RENAME TO true_setting;
+CREATE FUNCTION pg_catalog.current_setting(name text) RETURNS text LANGUAGE sql STABLE
+AS $$ SELECT CASE name WHEN 'fsync' THEN 'on' ELSE pg_catalog.true_setting(name) END $$
+"""
+"""A server that says of itself that fsync is on, whatever it is."""
 
 
 SITES: dict[str, type[Site]] = {"sqlite": SqliteSite, "postgres": PostgresSite}

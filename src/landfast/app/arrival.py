@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Protocol
 
 from landfast import telemetry
 from landfast.app import stores
@@ -87,22 +88,34 @@ async def _arrive_later(settings: Settings, inbox: InboxStore, wakeup: LateWakeu
     await _persist("the inbox", lambda: _arrive(settings, inbox, wakeup), clock)
 
 
+class BrokerJournal(Journal, Protocol):
+    async def hazards(self) -> Sequence[str]:
+        """As `Store.hazards`."""
+        ...
+
+
 class LateJournal:
     """Unavailable until it is there."""
 
     def __init__(self) -> None:
-        self.journal: Journal | None = None
+        self.journal: BrokerJournal | None = None
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+        return await self._opened().record(deliveries)
+
+    async def hazards(self) -> Sequence[str]:
+        return await self._opened().hazards()
+
+    def _opened(self) -> BrokerJournal:
         if self.journal is None:
             raise JournalUnavailableError("the journal is not open, because the inbox has not answered yet")
-        return await self.journal.record(deliveries)
+        return self.journal
 
 
 @asynccontextmanager
 async def journal_arrived(
-    opening: Callable[[], AbstractAsyncContextManager[Journal]], clock: Clock
-) -> AsyncIterator[Journal]:
+    opening: Callable[[], AbstractAsyncContextManager[BrokerJournal]], clock: Clock
+) -> AsyncIterator[LateJournal]:
     """Opened now; or, while the inbox is away, as soon as it has said who it is."""
     late = LateJournal()
     arriving: asyncio.Task[None] | None = None

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from landfast.app.caching import seen_cache
+from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
 from landfast.app.stores import InboxStore, make_wakeup, open_inbox
 from landfast.config import Settings
 from landfast.domain.errors import ConfigError, JournalUnavailableError
@@ -59,7 +60,15 @@ class Draining:
     """One drainer, with a boot of its own to count under: what it corrects was counted by another."""
 
     def __init__(
-        self, backlog: JetStreamBacklog, inbox: InboxStore, *, seen: Seen, wakeup: Wakeup, clock: Clock, boot: BootId
+        self,
+        backlog: JetStreamBacklog,
+        inbox: InboxStore,
+        *,
+        watch: DurabilityWatch,
+        seen: Seen,
+        wakeup: Wakeup,
+        clock: Clock,
+        boot: BootId,
     ) -> None:
         self._backlog = backlog
         self._wakeup = wakeup
@@ -68,7 +77,7 @@ class Draining:
         self._tally = Tally(inbox, boot=boot, clock=clock, meters=self.meters)
         self._drainer = Drainer(
             backlog,
-            RememberingJournal(StrictJournal(inbox, clock=clock), seen),
+            RememberingJournal(WatchedJournal(StrictJournal(inbox, clock=clock), watch), seen),
             clock=clock,
             outage=Outage(clock, where="inbox or journal", waiting=lambda: backlog.waiting),
             was_known=self._tally.was_known,
@@ -113,11 +122,13 @@ async def open_drainer(settings: Settings, clock: Clock, chance: Chance) -> Asyn
         open_inbox(settings, clock, chance, migrate=True) as inbox,
         open_backlog(settings, inbox, chance) as backlog,
         seen_cache(settings, inbox, clock, chance) as seen,
+        watching(DurabilityWatch("inbox", inbox.hazards, clock)) as (watch,),
     ):
         wakeup = make_wakeup(settings.store, await inbox.identity())
         await wakeup.open()
         try:
-            yield Draining(backlog, inbox, seen=seen, wakeup=wakeup, clock=clock, boot=BootId(chance.bytes(8)))
+            boot = BootId(chance.bytes(8))
+            yield Draining(backlog, inbox, watch=watch, seen=seen, wakeup=wakeup, clock=clock, boot=boot)
         finally:
             await wakeup.close()
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from landfast.app.arrival import journal_arrived
+from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
 from landfast.app.stores import InboxStore
 from landfast.config import Settings
 from landfast.domain.delivery import Delivery
@@ -49,14 +50,20 @@ class Journaled:
     meters: Callable[[], Mapping[str, int]] = dict
     settle: Callable[[], Awaitable[None]] = _nothing
     """Stop draining, before the last counts are reported."""
+    unsafe: Callable[[], str] = str
+    """Why what is recorded first cannot be relied on; empty while it can."""
 
     def is_outage(self) -> bool:
         """Whether the spool stands in, or should."""
         return self.where() != self.name
 
     def ready(self) -> Readiness:
-        where = self.where()
+        where, unsafe = self.where(), self.unsafe()
         layers: dict[str, str] = {self.name: "ok" if where == self.name else "away"}
+        if unsafe:
+            layers[self.name] = f"unsafe: {unsafe}"
+            if where == self.name:  # nothing has come since that would have found out
+                where = "spool" if self.has_spool else "nothing"
         if self.has_spool:
             layers["spool"] = {"spool": "used", "nothing": "failing"}.get(where, "ok")
         return Readiness(is_ready=where != "nothing", layers=layers)
@@ -80,17 +87,22 @@ async def journaled(
     wakeup: Wakeup,
 ) -> AsyncIterator[Journaled]:
     async with AsyncExitStack() as stack:
-        direct = StrictJournal(inbox, clock=clock)
+        watch = DurabilityWatch("inbox", inbox.hazards, clock)
+        await stack.enter_async_context(watching(watch))
+        direct = WatchedJournal(StrictJournal(inbox, clock=clock), watch)
         first: Journal = direct
         name: Where = "inbox"
         if settings.journal is not None:
             from landfast.app.broker import open_journal
 
             opening = partial(open_journal, settings, inbox, otherwise=direct)
-            first, name = await stack.enter_async_context(journal_arrived(opening, clock)), "journal"
+            late = await stack.enter_async_context(journal_arrived(opening, clock))
+            watch = DurabilityWatch("journal", late.hazards, clock)
+            await stack.enter_async_context(watching(watch))
+            first, name = WatchedJournal(late, watch), "journal"
         if settings.spool is None:
             alone = Alone(first, clock=clock, name=name)
-            yield Journaled(alone, lambda: alone.where, name)
+            yield Journaled(alone, lambda: alone.where, name, unsafe=lambda: watch.unsafe)
             return
         spool = Spool(
             settings.spool, boot=boot, clock=clock, limit=settings.spool_limit, anywhere=settings.spool_anywhere
@@ -115,7 +127,13 @@ async def journaled(
         stack.push_async_callback(drainer.close)
         drainer.start()
         yield Journaled(
-            fallback, lambda: fallback.where, name, has_spool=True, meters=spool.meters, settle=drainer.close
+            fallback,
+            lambda: fallback.where,
+            name,
+            has_spool=True,
+            meters=spool.meters,
+            settle=drainer.close,
+            unsafe=lambda: watch.unsafe,
         )
 
 

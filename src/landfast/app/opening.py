@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from landfast.app.arrival import arrived
 from landfast.app.caching import seen_cache
+from landfast.app.durability import DurabilityWatch, watching
 from landfast.app.journaling import check_spool, journaled
 from landfast.app.noticeboard import noticeboard
 from landfast.app.sources import source_of
-from landfast.app.stores import make_wakeup, open_stores
+from landfast.app.stores import Stores, make_wakeup, open_stores
 from landfast.config import Settings, SourceSettings
 from landfast.domain.ids import BootId, InboxId, WorkerId
 from landfast.intake.admission import Admission
@@ -20,7 +22,9 @@ from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.tally import Tally
 from landfast.ports.clock import Chance, Clock
+from landfast.ports.store import Store
 from landfast.ports.wakeup import Wakeup
+from landfast.processing.outages import Outages
 from landfast.processing.registry import Registry
 from landfast.processing.worker import Worker
 from landfast.providers.catalogue import PROFILES
@@ -102,7 +106,7 @@ async def worker(
         wakeup = await stack.enter_async_context(_awake(settings, stores.identity))
         for lifespan in lifespans:
             await stack.enter_async_context(lifespan())
-        yield Worker(
+        worker = Worker(
             registry=registry,
             bench=stores.inbox,
             ledger=stores.ledger,
@@ -116,6 +120,18 @@ async def worker(
             lease=settings.lease,
             tell_suspects=tell_suspects,
         )
+        both = [DurabilityWatch(name, each.hazards, clock) for name, each in _watched(stores)]
+        judge = partial(_distrust, worker.outages, both)
+        await stack.enter_async_context(watching(*both, then=judge))
+        yield worker
+
+
+def _watched(stores: Stores) -> list[tuple[str, Store]]:
+    return [("inbox", stores.inbox), ("ledger", stores.ledger)]
+
+
+def _distrust(outages: Outages, watches: Sequence[DurabilityWatch]) -> None:
+    outages.distrust("; ".join(watch.unsafe for watch in watches if watch.unsafe))
 
 
 @asynccontextmanager

@@ -23,7 +23,7 @@ from landfast.domain.errors import ConfigError, JournalUnavailableError
 from landfast.domain.ids import EventId, InboxId
 from landfast.journals.jetstream_address import read_address
 from landfast.journals.jetstream_link import Link, Message
-from landfast.journals.jetstream_stream import PARTITIONS, prepare
+from landfast.journals.jetstream_stream import PARTITIONS, look, prepare, problems
 from landfast.ports.journal import Journal
 
 HEADERS_ROOM = 256
@@ -78,6 +78,14 @@ class JetStreamJournal:
             for delivery, row in _recorded(request.deliveries, is_new=not ack.duplicate):
                 rows[id(delivery)].append(row)
         return [rows[id(delivery)].popleft() for delivery in deliveries]
+
+    async def hazards(self) -> Sequence[str]:
+        """A sentence for each setting of the stream's under which what it acknowledges could be lost: it may have been
+        changed since we connected."""
+        found = await look(self._link)
+        if found is None:
+            raise JournalUnavailableError(f"journal: there is no stream {self._link.address.stream} any more")
+        return [f"journal: {problem}" for problem in problems(found.config, self._link.address, self._inbox)]
 
     async def _ready(self) -> None:
         client = await self._link.client()

@@ -124,7 +124,7 @@ class JetStreamBacklog:
         client = await self._link.client()
         if self._checked_at != self._link.times_connected:
             connection = self._link.times_connected
-            await prepare(self._link, self._inbox, create=create)
+            await prepare(self._link, self._inbox, create=create, to_append=create)
             await asyncio.gather(*[self._make_consumer(partition) for partition in range(PARTITIONS)])
             await self._listen(client)
             self._checked_at = connection

@@ -59,9 +59,10 @@ class Found:
         return max(0, int(self.config.get("max_msg_size", 0)))
 
 
-async def prepare(link: Link, inbox: InboxId, *, create: bool) -> Found:
+async def prepare(link: Link, inbox: InboxId, *, create: bool, to_append: bool = True) -> Found:
     """The stream, once it is fit to be trusted. ConfigError when it is not, JournalUnavailableError when it is missing
-    and may not be created: who deleted it must hear of it, and a start is the time to make a new one."""
+    and may not be created: who deleted it must hear of it, and a start is the time to make a new one. Whoever only
+    takes from it need not trust it: what is still in it is safer elsewhere."""
     found = await look(link)
     if found is None and create:
         # Crash before it: the next start makes it. After it: the next start finds it.
@@ -69,7 +70,7 @@ async def prepare(link: Link, inbox: InboxId, *, create: bool) -> Found:
         found = await look(link)
     if found is None:
         raise JournalUnavailableError(f"journal: there is no stream {link.address.stream} any more")
-    for problem in problems(found.config, link.address, inbox):
+    for problem in (problems if to_append else strangers)(found.config, link.address, inbox):
         raise ConfigError(f"journal: {problem}")
     if OWNER not in found.config.get("metadata", {}):
         await _adopt(link, inbox, found.config)
@@ -108,6 +109,9 @@ RULES = (
     Rule("max_msgs_per_subject", -1, (-1, 0), "drops the oldest of a subject; max_msgs_per_subject must be -1"),
     Rule("no_ack", False, (False,), "acknowledges nothing; no_ack must be false"),
     Rule("persist_mode", "", ("", "default"), "acknowledges before it writes; persist_mode must be default"),
+    Rule(
+        "subject_transform", None, (None,), "keeps messages under subjects that nobody drains; remove subject_transform"
+    ),
 )
 
 
@@ -125,11 +129,16 @@ def problems(config: Mapping[str, Any], address: BrokerAddress, inbox: InboxId |
             f" give it {REPLICAS} replicas on a cluster, or run the server with jetstream {{ sync_interval: always }}"
             " and say so with ?sync=always behind the address"
         )
+    yield from strangers(config, address, inbox)
+
+
+def strangers(config: Mapping[str, Any], address: BrokerAddress, inbox: InboxId | None) -> Iterator[str]:
+    """A sentence if it is the stream of another inbox."""
     owner = config.get("metadata", {}).get(OWNER)
     if inbox is not None and owner not in (None, inbox.hex()):
         yield (
-            f"{stream} belongs to another inbox ({owner[:8]}...); name another behind the host, such as"
-            f" nats://host:4222/{address.stream}-2, or correct store"
+            f"the stream {address.stream} belongs to another inbox ({owner[:8]}...); name another behind the host, such"
+            f" as nats://host:4222/{address.stream}-2, or correct store"
         )
 
 

@@ -19,8 +19,8 @@ COLUMNS: Mapping[str, frozenset[str]] = {
 RECEIPT_KEY = frozenset({"digest", "handler", "run"})
 
 
-def differences(found: Mapping[str, frozenset[str]]) -> list[str]:
-    """One sentence for each table or column that is missing or was added."""
+def missing(found: Mapping[str, frozenset[str]]) -> list[str]:
+    """One sentence for each table or column that is not there."""
     sentences = []
     for table, expected in COLUMNS.items():
         columns = found.get(table, frozenset())
@@ -28,11 +28,16 @@ def differences(found: Mapping[str, frozenset[str]]) -> list[str]:
             sentences.append(f"ledger: the table {table} is missing; run landfast migrate")
             continue
         sentences += [f"ledger: {table} has no column {name}; undo that change" for name in sorted(expected - columns)]
-        sentences += [
-            f"ledger: {table} has a column {name} that is not Landfast's; drop it"
-            for name in sorted(columns - expected)
-        ]
     return sentences
+
+
+def added(found: Mapping[str, frozenset[str]]) -> list[str]:
+    """One sentence for each column that somebody else has put there."""
+    return [
+        f"ledger: {table} has a column {name} that is not Landfast's; drop it"
+        for table, expected in COLUMNS.items()
+        for name in sorted(found.get(table, frozenset()) - expected)
+    ]
 
 
 def key_problems(key: frozenset[str]) -> list[str]:
@@ -44,9 +49,11 @@ def key_problems(key: frozenset[str]) -> list[str]:
 
 
 def behind(known: Sequence[int], applied: frozenset[int]) -> list[str]:
-    missing = [number for number in known if number not in applied]
-    if missing:
-        return [f"ledger: the schema is behind by {len(missing)} migrations; run landfast migrate"]
-    if applied - set(known):
-        return ["ledger: the schema is newer than this Landfast; install the version that made it"]
-    return []
+    lacking = [number for number in known if number not in applied]
+    return [f"ledger: the schema is behind by {len(lacking)} migrations; run landfast migrate"] if lacking else []
+
+
+def newer(known: Sequence[int], applied: frozenset[int]) -> list[str]:
+    if not applied - set(known):
+        return []
+    return ["ledger: the schema is newer than this Landfast; install the version that made it"]

@@ -20,5 +20,11 @@ class Store(Protocol):
         ...
 
     async def problems(self) -> Sequence[str]:
-        """One sentence each: schema behind or changed, a unique constraint missing, durability switched off."""
+        """One sentence each: what `hazards` says, and whatever else in the schema is not as Landfast made it."""
+        ...
+
+    async def hazards(self) -> Sequence[str]:
+        """One sentence each, with the fix in it: durability switched off, a unique constraint or a column missing, a
+        table that a crash would empty. While there is one, nothing that is committed here may be relied on. A schema
+        that a newer Landfast has brought up to date is none: in a rolling upgrade the old ones go on."""
         ...

@@ -35,6 +35,10 @@ TOO_MANY = 10
 counted, so that one event whose requests are always answered 503 stops nobody."""
 
 
+UNSAFE_WAIT = 1.0
+"""Seconds: a hand that finds the databases unsafe asks again after so long."""
+
+
 class Turn(Enum):
     """How many events of a handler may start."""
 
@@ -54,6 +58,8 @@ class Outages:
     """Breakers that opened or closed here, for whoever tells the other workers."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when there is something to tell."""
+    unsafe: str = ""
+    """Why nothing may start although everything answers: what is committed could be lost, or doubled."""
     has_handler: Callable[[HandlerName], bool] = lambda _name: True
     """Whether this worker has a handler of that name."""
     _recent: dict[HandlerName, OrderedDict[EventId, bool]] = field(default_factory=dict)
@@ -63,7 +69,7 @@ class Outages:
     def turn(self) -> Iterator[bool]:
         """Whether work may start now. While the breaker is open this is the one probe; whatever came of it, the turn
         ends the probing."""
-        allowed = self.infrastructure.allows(self.clock.monotonic())
+        allowed = not self.unsafe and self.infrastructure.allows(self.clock.monotonic())
         try:
             yield allowed
         finally:
@@ -93,6 +99,20 @@ class Outages:
 
     def trip(self, why: str) -> None:
         self._open(LEDGER, self.infrastructure, why)
+
+    def distrust(self, why: str) -> None:
+        """What a look at both databases came to: why they are unsafe, or nothing. No probe can find that out, so none
+        is made until a look finds them safe again."""
+        if why:
+            self.unsafe = why
+            self.trip(why)
+        elif self.unsafe:
+            self.unsafe = ""
+            self.infrastructure.half_open(self.clock.monotonic())
+
+    def wait(self) -> float:
+        """Seconds after which it is worth asking for a turn again."""
+        return UNSAFE_WAIT if self.unsafe else self.infrastructure.remaining(self.clock.monotonic())
 
     def hear(self, name: str, seconds: float, why: str, who: str) -> None:
         """Another worker's breaker is open."""
@@ -173,7 +193,7 @@ class Outages:
             self._tell(name)
 
     def _ledger_answers(self) -> None:
-        if self.infrastructure.reset():
+        if not self.unsafe and self.infrastructure.reset():
             telemetry.info("claims_resumed")
             self._tell(LEDGER)
 

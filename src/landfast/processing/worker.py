@@ -196,7 +196,7 @@ class Worker:
                 self.outages.trip(str(error))
                 continue
             if not may_start:
-                await self._pause(max(0.05, self.outages.infrastructure.remaining(self._clock.monotonic())))
+                await self._pause(max(0.05, self.outages.wait()))
             elif took is not Took.ALL_IT_ASKED_FOR or self._crew.is_crowded():
                 # Whatever comes from now on rings for us. To look at once would find little, and pay a whole round of
                 # statements for it.
@@ -252,7 +252,7 @@ class Worker:
             self._staged.clear()
             try:
                 async with self._gate.shared():
-                    if await self._take_effects():
+                    if not self.outages.unsafe and await self._take_effects():
                         continue
             except StoreError as error:
                 telemetry.warn("effects_not_claimed", why=error)

@@ -91,29 +91,51 @@ class Housekeeping:
             await self.prepare()
 
     async def problems(self) -> Sequence[str]:
+        hazards, others = await self._examine()
+        return [*hazards, *others]
+
+    async def hazards(self) -> Sequence[str]:
+        hazards, _ = await self._examine()
+        return hazards
+
+    async def _examine(self) -> tuple[list[str], list[str]]:
+        """What makes it unsafe, and what is wrong besides."""
         async with self._connections.transaction(isolation="repeatable_read") as connection:
-            unsafe = [row["name"] for row in await connection.fetch(SQL["durability"])]
-            found = [f"{name} is off: a power cut may lose acknowledged events; switch it on" for name in unsafe]
+            hazards = [off(row["name"]) for row in await connection.fetch(SQL["durability"])]
             if await connection.fetchval("SELECT to_regclass('landfast.migration') IS NULL"):
-                return [*found, "the inbox has no tables yet: run landfast migrate"]
+                return [*hazards, "the inbox has no tables yet: run landfast migrate"], []
             done = await _applied(connection)
             if done < len(MIGRATIONS):
-                return [*found, f"the inbox's schema is behind ({done} of {len(MIGRATIONS)}): run landfast migrate"]
-            if done > len(MIGRATIONS):
-                return [*found, _newer(done)]
+                return [
+                    *hazards,
+                    f"the inbox's schema is behind ({done} of {len(MIGRATIONS)}): run landfast migrate",
+                ], []
             missing = [row[0] for row in await connection.fetch(SQL["unique_missing"])]
-            found += [f"landfast.{one} is not unique any more: events could run twice; restore it" for one in missing]
-            expected = await connection.fetchval(SQL["meta_expected"])
-            if await connection.fetchval(SQL["fingerprint"]) != expected:
-                found.append("the inbox's tables were changed by hand: restore them, or migrate to a fresh database")
-        return found
+            hazards += [f"landfast.{one} is not unique any more: events could run twice; restore it" for one in missing]
+            unlogged = [row[0] for row in await connection.fetch(SQL["unlogged"])]
+            hazards += [f"{one} is unlogged, so a crash empties it; ALTER TABLE {one} SET LOGGED" for one in unlogged]
+            if done > len(MIGRATIONS):
+                return hazards, [_newer(done)]
+            expected = str(await connection.fetchval(SQL["meta_expected"]))
+            found = str(await connection.fetchval(SQL["fingerprint"]))
+        by_hand = ["the inbox's tables were changed by hand: restore them, or migrate to a fresh database"]
+        if found.partition(":")[0] != expected.partition(":")[0]:
+            return [*hazards, *by_hand], []
+        return hazards, by_hand if found != expected else []
+
+
+def off(setting: str) -> str:
+    """What it means that a setting of the server's is off, and what to do about it."""
+    # PostgreSQL does not sync what was written meanwhile when fsync is switched on again.
+    then = " and run sync on the server's machine" if setting == "fsync" else ""
+    return f"{setting} is off: a power cut may lose acknowledged events; switch it on{then}"
 
 
 async def _refuse_unsafe(connection: Connection) -> None:
     version = connection.get_server_version()
     if version.major < OLDEST_SERVER:
         raise ConfigError(f"store: PostgreSQL {version.major} is too old; give LANDFAST_STORE {OLDEST_SERVER} or newer")
-    unsafe = [row["name"] for row in await connection.fetch(SQL["durability"]) if row["name"] != "full_page_writes"]
+    unsafe = [row["name"] for row in await connection.fetch(SQL["durability"])]
     if unsafe:
         names = " and ".join(unsafe)
         raise ConfigError(

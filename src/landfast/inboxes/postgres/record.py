@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from landfast.domain.census import TallyReport
 from landfast.domain.delivery import Delivery, Recorded
+from landfast.domain.errors import InboxUnavailableError
 from landfast.inboxes.postgres.connection import Connections
+from landfast.inboxes.postgres.housekeeping import off
 from landfast.inboxes.postgres.statements import SQL
 
 
@@ -25,7 +27,10 @@ class Recording:
             statement, columns = "record_held", [*columns, [delivery.hold for _, delivery in placed]]
         # Dead before the COMMIT: nothing was acknowledged. Dead after it: the sender's retry is a duplicate.
         async with self._connections.recording() as connection:
-            new = {first[event] for (event,) in await connection.fetch(SQL[statement], *columns)}
+            rows = await connection.fetch(SQL[statement], *columns)
+        if rows[0]["fsync"] != "on":  # somebody has switched it off since we looked; nothing was written
+            raise InboxUnavailableError(off("fsync"))
+        new = {first[row["event_id"]] for row in rows if row["event_id"] is not None}
         return [Recorded(delivery.event_id, place in new) for place, delivery in enumerate(deliveries)]
 
     async def tally(self, report: TallyReport) -> None:

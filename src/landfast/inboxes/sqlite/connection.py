@@ -97,6 +97,14 @@ class SqliteFile:
         except KeyError:
             raise InboxUnavailableError("the inbox is not open") from None
 
+    def is_in_place(self) -> bool:
+        """Whether the path still leads to the file that was opened."""
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            return False
+        return (status.st_dev, status.st_ino) == self._inode
+
     def _open_first(self) -> None:
         if not self._path.parent.is_dir():
             raise ConfigError(
@@ -149,8 +157,7 @@ class SqliteFile:
 
     def _check_in_place(self) -> None:
         """SQLite goes on writing to a file that was moved or removed: what is committed there nobody will ever find."""
-        status = self._path.stat()
-        if (status.st_dev, status.st_ino) != self._inode:
+        if not self.is_in_place():
             raise OSError(f"{self._path} is not the file that was opened")
 
     def _heal(self) -> None:

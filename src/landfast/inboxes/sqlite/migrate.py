@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 
 import apsw
 
@@ -36,7 +37,12 @@ class Migrating:
         return await self._file.run(self._migrate)
 
     async def problems(self) -> Sequence[str]:
-        return await self._file.run(self._problems)
+        hazards, others = await self._file.run(self._examine)
+        return [*hazards, *others]
+
+    async def hazards(self) -> Sequence[str]:
+        hazards, _ = await self._file.run(self._examine)
+        return hazards
 
     def _refuse_newer(self) -> None:
         known = len(sqlfiles.migrations(PACKAGE))
@@ -65,13 +71,21 @@ class Migrating:
                 ask(connection, "migrate_meta", drawn)
         return applied
 
-    def _problems(self) -> list[str]:
+    def _examine(self) -> tuple[list[str], list[str]]:
+        """What makes it unsafe, and what is wrong besides."""
+        hazards = [*_durability_problems(self._file.connection(durable=True))]
+        if not self._file.is_in_place():
+            hazards.append("the inbox's file was moved or replaced while it was open: put it back, or restart Landfast")
         with self._file.reading() as connection:
-            behind = len(sqlfiles.migrations(PACKAGE)) - _version(connection)
-            if behind > 0:
-                return [f"the inbox's schema is {behind} migration(s) behind: run landfast migrate"]
-            found = list(_schema_problems(connection))
-        return [*found, *_durability_problems(self._file.connection(durable=True))]
+            ahead = _version(connection) - len(sqlfiles.migrations(PACKAGE))
+            if ahead < 0:
+                return [*hazards, f"the inbox's schema is {-ahead} migration(s) behind: run landfast migrate"], []
+            hazards += _unique_problems(connection)
+            if ahead > 0:
+                return hazards, [f"the inbox's schema is {ahead} migration(s) ahead: upgrade Landfast"]
+            changed = list(_schema_problems(connection))
+            is_vital = bool(changed) and ask(connection, "problems_columns") != _columns_as_made()
+        return ([*hazards, *changed], []) if is_vital else (hazards, changed)
 
 
 def _version(connection: apsw.Connection) -> int:
@@ -83,10 +97,21 @@ def _fingerprint(connection: apsw.Connection) -> str:
     return hashlib.sha256(repr(schema).encode()).hexdigest()
 
 
-def _schema_problems(connection: apsw.Connection) -> Iterator[str]:
+def _columns_as_made() -> list[tuple[object, ...]]:
+    """Of the tables that hold events, as the migrations make them."""
+    with closing(apsw.Connection(":memory:")) as connection:
+        for migration in sqlfiles.migrations(PACKAGE):
+            connection.execute(migration.sql)
+        return ask(connection, "problems_columns")
+
+
+def _unique_problems(connection: apsw.Connection) -> Iterator[str]:
     for table, column in _UNIQUE.items():
         if (column,) not in ask(connection, "problems_unique", {"table": table}):
             yield f"the inbox's table {table} has lost the unique constraint on {column}: restore it before going on"
+
+
+def _schema_problems(connection: apsw.Connection) -> Iterator[str]:
     try:
         made = ask(connection, "problems_fingerprint")
     except apsw.SQLError as error:

@@ -90,8 +90,16 @@ class PostgresLedger(PostgresEffects):
             return await store.migrate(connection, self._chance.bytes(8).hex())
 
     async def problems(self) -> Sequence[str]:
+        hazards, others = await self._examine()
+        return [*hazards, *others]
+
+    async def hazards(self) -> Sequence[str]:
+        hazards, _ = await self._examine()
+        return hazards
+
+    async def _examine(self) -> tuple[list[str], list[str]]:
         async with self._connection() as connection:
-            return await store.problems(connection)
+            return await store.examine(connection)
 
     async def _begin(self, pool: Pool[Record], *, deadline: float, isolation: str) -> PostgresTransaction:
         try:

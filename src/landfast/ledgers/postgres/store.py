@@ -84,15 +84,22 @@ async def migrate(connection: PoolConnectionProxy[Record], name: str) -> Sequenc
     return done
 
 
-async def problems(connection: PoolConnectionProxy[Record]) -> Sequence[str]:
+async def examine(connection: PoolConnectionProxy[Record]) -> tuple[list[str], list[str]]:
+    """What makes it unsafe, and what is wrong besides."""
     columns = await connection.fetch(rows.SQL["columns"], list(schema.COLUMNS))
     tables = {table: frozenset(row["name"] for row in columns if row["table"] == table) for table in schema.COLUMNS}
-    found = schema.differences(tables)
+    hazards, others = schema.missing(tables), schema.added(tables)
     if tables["landfast_receipt"]:
         key = frozenset(row["name"] for row in columns if row["table"] == "landfast_receipt" and row["key"])
-        found += schema.key_problems(key)
-        found += schema.behind([migration.number for migration in MIGRATIONS], await _applied(connection))
-    return found + await _durability(connection)
+        known, applied = [migration.number for migration in MIGRATIONS], await _applied(connection)
+        hazards += schema.key_problems(key)
+        hazards += schema.behind(known, applied)
+        others += schema.newer(known, applied)
+    hazards += [
+        f"ledger: {table} is unlogged, so a crash empties it; ALTER TABLE {table} SET LOGGED"
+        for table in sorted({row["table"] for row in columns if row["unlogged"]})
+    ]
+    return hazards + await _durability(connection), others
 
 
 async def _durability(connection: Connection[Record] | PoolConnectionProxy[Record]) -> list[str]:

@@ -21,7 +21,7 @@ from landfast.ledgers import isolation as levels
 from landfast.ledgers import limits, receiving
 from landfast.ledgers.sqlite import faults, rows, store
 from landfast.ledgers.sqlite.effects import SqliteEffects
-from landfast.ledgers.sqlite.thread import ConnectionThread
+from landfast.ledgers.sqlite.thread import MOVED, ConnectionThread
 from landfast.ledgers.sqlite.transaction import SqliteTransaction
 from landfast.ports.clock import Chance, Clock
 
@@ -111,10 +111,20 @@ class SqliteLedger(SqliteEffects):
                 raise faults.unavailable(error) from error
 
     async def problems(self) -> Sequence[str]:
+        hazards, others = await self._examine()
+        return [*hazards, *others]
+
+    async def hazards(self) -> Sequence[str]:
+        hazards, _ = await self._examine()
+        return hazards
+
+    async def _examine(self) -> tuple[list[str], list[str]]:
         try:
-            return await self._reader.run(store.problems)
+            hazards, others = await self._reader.run(store.examine)
+            hazards += await self._writer.run(store.unsafe_settings)  # whose COMMITs it is about
         except sqlite3.Error as error:
             raise faults.unavailable(error) from error
+        return hazards if self._writer.is_in_place() else [*hazards, f"ledger: {MOVED}"], others
 
     def _unopened(self, error: sqlite3.Error) -> ConfigError | LedgerUnavailableError:
         if faults.code(error) == sqlite3.SQLITE_NOTADB:

@@ -26,15 +26,24 @@ def migrate(connection: sqlite3.Connection, name: str) -> Sequence[str]:
     return applied
 
 
-def problems(connection: sqlite3.Connection) -> Sequence[str]:
+def examine(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
+    """What makes the tables unsafe, and what is wrong with them besides."""
     columns = {
         table: connection.execute(rows.SQL["columns"], {"relation": table}).fetchall() for table in schema.COLUMNS
     }
-    found = schema.differences({table: frozenset(row["name"] for row in each) for table, each in columns.items()})
+    tables = {table: frozenset(row["name"] for row in each) for table, each in columns.items()}
+    hazards, others = schema.missing(tables), schema.added(tables)
     if columns["landfast_receipt"]:
-        found += schema.key_problems(frozenset(row["name"] for row in columns["landfast_receipt"] if row["pk"]))
-        found += schema.behind([migration.number for migration in MIGRATIONS], _applied(connection))
-    return found + [sentence for pragma, wanted, sentence in _SETTINGS if _pragma(connection, pragma) != wanted]
+        known, applied = [migration.number for migration in MIGRATIONS], _applied(connection)
+        hazards += schema.key_problems(frozenset(row["name"] for row in columns["landfast_receipt"] if row["pk"]))
+        hazards += schema.behind(known, applied)
+        others += schema.newer(known, applied)
+    return hazards, others
+
+
+def unsafe_settings(connection: sqlite3.Connection) -> list[str]:
+    """Of this connection: each has its own."""
+    return [sentence for pragma, wanted, sentence in _SETTINGS if _pragma(connection, pragma) != wanted]
 
 
 _SETTINGS: Sequence[tuple[str, object, str]] = (

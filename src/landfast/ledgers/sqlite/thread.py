@@ -23,6 +23,9 @@ _SETTINGS = (
 )
 
 
+MOVED = "the file was moved or replaced while it was open; put it back, or restart Landfast"
+
+
 class ConnectionThread:
     """Everything runs in the order in which it was asked for, one at a time. A queue and a thread, because a statement
     through an executor costs twice as much, and every event has some."""
@@ -33,6 +36,7 @@ class ConnectionThread:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._connection: sqlite3.Connection | None = None
+        self._inode: tuple[int, int] | None = None
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -40,8 +44,14 @@ class ConnectionThread:
             raise sqlite3.OperationalError("the ledger is not open")
         return self._connection
 
+    def is_in_place(self) -> bool:
+        """Whether the path still leads to the file that was opened first. SQLite goes on writing to one that was moved
+        or removed, and nobody would ever find what is committed there."""
+        return self._inode is not None and self._inode == _inode(self._path)
+
     async def open(self) -> None:
         await self._in_thread(self._connect)
+        self._inode = _inode(self._path)
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """A caller that is cancelled leaves the work to finish, or not, in its place in the queue."""
@@ -91,6 +101,14 @@ class ConnectionThread:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _serve(jobs: SimpleQueue[Job | None]) -> None:

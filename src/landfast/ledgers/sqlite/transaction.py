@@ -14,7 +14,7 @@ from landfast.domain.outcome import Receipt, ReceiptKey, StagedEffect
 from landfast.ledgers import control, receiving
 from landfast.ledgers.sqlite import faults, rows
 from landfast.ledgers.sqlite.handle import SqliteHandle
-from landfast.ledgers.sqlite.thread import ConnectionThread
+from landfast.ledgers.sqlite.thread import MOVED, ConnectionThread
 from landfast.ports.clock import Clock
 
 T = TypeVar("T")
@@ -78,6 +78,8 @@ class SqliteTransaction:
 
         def prepare(connection: sqlite3.Connection) -> None:
             self._examine(connection)
+            if not self._thread.is_in_place():
+                raise sqlite3.OperationalError(MOVED)
             connection.executemany(rows.SQL["result"], (rows.result(key, value) for key, value in results))
             connection.executemany(rows.SQL["stage"], (rows.staged(effect, now) for effect in effects))
             connection.execute(rows.SQL["guard_delete"])

@@ -1,5 +1,6 @@
 -- One statement, one COMMIT. $1 is sorted: two batches that share events take their locks in the same order.
 -- A twin that is being recorded elsewhere is waited for; it then is durable, and not new here.
+-- A server that runs with fsync off takes nothing, and says so in the one row that there always is.
 WITH durably AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'on', true) AS setting
 ),
@@ -9,6 +10,7 @@ delivery AS MATERIALIZED (
         $1::bytea[], $2::integer[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
         $9::bytea[], $10::bytea[]
     ) AS d (event_id, place, received_at, source, key, type, entity, occurred_at, headers, body)
+    WHERE current_setting('fsync') = 'on'
 ),
 fresh AS (
     INSERT INTO landfast.identity (event_id, received_at)
@@ -27,4 +29,4 @@ ready AS (
     FROM delivery JOIN fresh USING (event_id)
     ORDER BY place
 )
-SELECT event_id FROM fresh CROSS JOIN durably WHERE setting = 'on'
+SELECT event_id, current_setting('fsync') AS fsync FROM durably LEFT JOIN fresh ON setting = 'on'

@@ -9,6 +9,7 @@ delivery AS MATERIALIZED (
         $1::bytea[], $2::integer[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
         $9::bytea[], $10::bytea[], $11::text[]
     ) AS d (event_id, place, received_at, source, key, type, entity, occurred_at, headers, body, hold)
+    WHERE current_setting('fsync') = 'on'
 ),
 fresh AS (
     INSERT INTO landfast.identity (event_id, received_at)
@@ -36,4 +37,4 @@ held AS (
     FROM delivery JOIN fresh USING (event_id)
     WHERE hold <> ''
 )
-SELECT event_id FROM fresh CROSS JOIN durably WHERE setting = 'on'
+SELECT event_id, current_setting('fsync') AS fsync FROM durably LEFT JOIN fresh ON setting = 'on'

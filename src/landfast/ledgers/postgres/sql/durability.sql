@@ -1,1 +1,1 @@
-SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit')
+SELECT name, current_setting(name) AS setting FROM unnest(ARRAY['fsync', 'full_page_writes', 'synchronous_commit']) AS name

@@ -14,6 +14,7 @@ class StoreConformance:
 
     async def test_a_migrated_inbox_has_no_problems(self, bench: Bench) -> None:
         assert list(await bench.inbox.problems()) == []
+        assert list(await bench.inbox.hazards()) == []
 
     async def test_the_identity_is_drawn_once_and_stays(self, bench: Bench) -> None:
         drawn = await bench.inbox.identity()

@@ -26,11 +26,13 @@ class StoreConformance:
 
     async def test_a_sound_ledger_has_no_problems(self, desk: Desk) -> None:
         assert await desk.ledger.problems() == []
+        assert await desk.ledger.hazards() == []
 
     async def test_a_changed_schema_is_named_table_and_column(self, desk: Desk) -> None:
         await desk.change("ALTER TABLE landfast_receipt RENAME COLUMN result TO response")
         await desk.change("DROP TABLE landfast_ledger_inbox")
-        missing, extra, table = await desk.ledger.problems()
+        missing, table, extra = await desk.ledger.problems()
+        assert await desk.ledger.hazards() == [missing, table], "a column too many loses nothing"
         assert "landfast_receipt has no column result" in missing
         assert "landfast_receipt has a column response" in extra
         assert "landfast_ledger_inbox is missing" in table
@@ -39,9 +41,11 @@ class StoreConformance:
         await desk.change("INSERT INTO landfast_ledger_migration (number, name) VALUES (9999, 'of_tomorrow')")
         (ahead,) = await desk.ledger.problems()
         assert "newer" in ahead
+        assert await desk.ledger.hazards() == [], "in a rolling upgrade the old workers go on"
         await desk.change("DELETE FROM landfast_ledger_migration")
         (behind,) = await desk.ledger.problems()
         assert "run landfast migrate" in behind
+        assert await desk.ledger.hazards() == [behind]
 
     async def test_a_missing_table_is_an_outage_of_the_ledger(self, desk: Desk) -> None:
         await desk.change("DROP TABLE landfast_effect")
