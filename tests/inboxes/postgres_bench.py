@@ -49,6 +49,15 @@ class PostgresBench:
         finally:
             await connection.close()
 
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
+        """A connection of the test's own."""
+        connection = await asyncpg.connect(self.dsn)
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
     async def until(self, statement: str, expected: object) -> None:
         """Ask until the answer is as expected: what changes it is another process."""
         async with asyncio.timeout(10):

@@ -251,6 +251,32 @@ async def test_an_inbox_that_runs_for_weeks_makes_partitions_every_day(bench: Po
     assert await bench.fetch(count) == [before + 3]
 
 
+async def test_intake_does_not_wait_for_partitions_to_be_made(bench: PostgresBench) -> None:
+    """Not even for as long as whoever makes them holds every lock that it took."""
+    await bench.inbox.record([delivery("before", received_at=datetime.now(UTC))])
+    async with bench.connected() as maker, maker.transaction():
+        assert await maker.fetchval("SELECT landfast.prepare(8)") == 8
+        async with asyncio.timeout(5):
+            assert [
+                row.is_new for row in await bench.inbox.record([delivery("meanwhile", received_at=datetime.now(UTC))])
+            ] == [True]
+
+
+async def test_partitions_wait_for_a_reader_for_a_moment_only(
+    bench: PostgresBench, caplog: pytest.LogCaptureFixture
+) -> None:
+    count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'landfast.body'::regclass"
+    (before,) = await bench.fetch(count)
+    await bench.advance(7 * 86_400)
+    async with bench.connected() as reader, reader.transaction(isolation="repeatable_read"):
+        await reader.fetch("SELECT count(*) FROM landfast.body")
+        await bench.inbox.prepare()
+        assert "no partitions made ahead" in caplog.text and "LockNotAvailable" in caplog.text
+        assert await bench.fetch(count) == [before]
+    await bench.inbox.prepare()
+    assert await bench.fetch(count) == [before + 1]
+
+
 async def test_a_week_that_the_default_partition_holds_stays_there(bench: PostgresBench) -> None:
     year = 366 * 86_400
     future = datetime.fromtimestamp(datetime.now(UTC).timestamp() + year, UTC)
