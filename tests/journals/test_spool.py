@@ -17,7 +17,7 @@ from landfast.domain.errors import JournalUnavailableError
 from landfast.domain.ids import BootId
 from landfast.journals import folder as folder_module
 from landfast.journals import records as records_module
-from landfast.journals.folder import Folder, waiting_in
+from landfast.journals.folder import Folder, set_aside_in, waiting_in
 from landfast.journals.records import MARK, encode, encode_mark
 from landfast.journals.segments import seed_of
 from landfast.journals.spool import Spool
@@ -209,6 +209,20 @@ async def test_what_was_set_aside_is_read_again_when_it_is_renamed(tmp_path: Pat
     (path,) = aside(tmp_path)
     path.rename(path.with_suffix(".seg"))
     assert await everything(tmp_path) == ids(deliveries(3))
+
+
+async def test_what_is_set_aside_can_be_looked_at_without_touching_it(tmp_path: Path) -> None:
+    """By whoever runs the doctor: which events are waiting for an operator, and which bytes are no record."""
+    async with opened(tmp_path) as spool:
+        await spool.record(deliveries(3))
+        for taken in await spool.take(3):
+            await spool.set_aside(taken, "refused")
+    damaged = aside(tmp_path)[0]
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    before = listing(tmp_path)
+    assert set_aside_in(tmp_path) == [f"{damaged.name} (damaged)", "shop/evt_0001", "shop/evt_0002"]
+    assert set_aside_in(tmp_path / "missing") == []
+    assert listing(tmp_path) == before
 
 
 async def test_a_sync_that_takes_long_keeps_nobody_waiting_but_its_own_batch(tmp_path: Path) -> None:

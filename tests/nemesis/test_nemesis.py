@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.checker import check
-from tests.nemesis import histories
 from tests.nemesis.run import SMALL, run
 from tests.servers import _fast_folder
 
@@ -24,9 +22,3 @@ async def test_nothing_is_lost_doubled_or_stuck_when_everything_goes_wrong_at_on
     print(verdict)
     assert not verdict.void, str(verdict)
     assert not verdict.problems, str(verdict)
-
-
-@pytest.mark.parametrize("path", sorted(histories.FOLDER.glob("*.json.gz")), ids=lambda path: path.name)
-def test_the_checker_finds_again_what_was_wrong_in_a_run_that_is_kept(path: Path) -> None:
-    kept = histories.read(path)
-    assert kept.problems and check(kept.lines, kept.books) == kept.problems

@@ -23,7 +23,7 @@ from landfast.intake.outage import Outage
 from landfast.intake.remember import RememberingJournal
 from landfast.intake.strict import StrictJournal
 from landfast.intake.tally import Tally
-from landfast.journals.folder import waiting_in
+from landfast.journals.folder import set_aside_in, waiting_in
 from landfast.journals.mounts import FORGETFUL, file_system_of
 from landfast.journals.spool import Spool, check_keeps
 from landfast.ports.clock import Clock
@@ -32,6 +32,9 @@ from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
 from landfast.recovery.doctor import Check, Level
+
+NAMED = 10
+"""Events that the doctor names of those that are set aside: enough to start looking."""
 
 
 async def _nothing() -> None: ...
@@ -167,7 +170,8 @@ def examine_spool(settings: Settings) -> list[Check]:
         checks = [Check("spool", Level.WARN, found, fix)]
     if bad:
         fix = f"see the log for why; a file {settings.spool}/*.bad that is renamed to .seg is tried again"
-        checks.append(Check("spool", Level.WARN, f"{bad} records are set aside", fix))
+        named = ", ".join(set_aside_in(settings.spool)[:NAMED])
+        checks.append(Check("spool", Level.WARN, f"{bad} records are set aside: {named}", fix))
     return checks
 
 

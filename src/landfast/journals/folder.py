@@ -12,7 +12,7 @@ from landfast.domain.delivery import Delivery
 from landfast.domain.errors import ConfigError, JournalUnavailableError
 from landfast.domain.ids import BootId
 from landfast.journals.files import Files
-from landfast.journals.records import encode
+from landfast.journals.records import MARK, Whole, encode, find
 from landfast.journals.segments import NO_ROOM, Segment, seed_of
 from landfast.ports.backlog import Taken
 
@@ -216,3 +216,16 @@ def waiting_in(path: Path) -> tuple[int, int]:
         names = [name for name, _ in Files().sizes(path) if NAME.fullmatch(name)]
         return sum(name.endswith(".seg") for name in names), sum(name.endswith(".bad") for name in names)
     return 0, 0
+
+
+def set_aside_in(path: Path) -> list[str]:
+    """Which events are set aside in a folder, by source and key; a file that holds none, by its name. Touches
+    nothing."""
+    found: list[str] = []
+    with suppress(OSError):
+        for file in sorted(each for each in path.iterdir() if NAME.fullmatch(each.name) and each.suffix == ".bad"):
+            content = file.read_bytes()
+            record = find(lambda size, at: content[at : at + size], MARK, len(content), seed=seed_of(file))  # noqa: B023
+            whole = record.deliveries if isinstance(record, Whole) else ()
+            found += [f"{one.source}/{one.key}" for one in whole] or [f"{file.name} (damaged)"]
+    return found
