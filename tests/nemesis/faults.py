@@ -28,6 +28,9 @@ MEANWHILE = 25
 CUT_SECONDS = 2.0
 """Of a cable: longer than a moment of grace, and shorter than a statement's time."""
 
+IN_DOUBT_SECONDS = 0.3
+"""In which somebody surely has begun to record, or to commit."""
+
 STREAM = "landfast"
 RECORDING = b'{"id":"evt_'
 """Only who records says this to the inbox's database: it is how a body begins."""
@@ -138,6 +141,18 @@ async def cut_before_record(world: World, chance: random.Random) -> None:
     await _strike(world, chance.choice(world.machines).inbox_cable, RECORDING, Fate.CUT_BEFORE)
 
 
+async def kill_intake_in_doubt(world: World, chance: random.Random) -> None:
+    """It waits for the inbox to answer, and its senders wait for it."""
+    machine = world.machines[0]
+    await _kill_in_doubt(world, chance, machine, machine.inbox_cable, "intake")
+
+
+async def kill_worker_in_doubt(world: World, chance: random.Random) -> None:
+    """It waits for the ledger to answer, perhaps to a COMMIT that arrives after its death."""
+    machine = chance.choice(world.machines)
+    await _kill_in_doubt(world, chance, machine, machine.ledger_cable, "worker")
+
+
 TO_PROCESSES: tuple[Fault, ...] = (kill_intake, kill_worker, stop_worker, kill_drainer, kill_machine, kill_worker)
 TO_SERVERS: tuple[Fault, ...] = (restart_postgres, kill_leader, flush_valkey, terminate_backends)
 TO_CABLES: tuple[Fault, ...] = (
@@ -147,6 +162,8 @@ TO_CABLES: tuple[Fault, ...] = (
     cut_before_commit,
     cut_before_record,
     silence_after_commit,
+    kill_intake_in_doubt,
+    kill_worker_in_doubt,
 )
 STRANDS = (TO_PROCESSES, TO_SERVERS, TO_CABLES)
 """Each goes through its faults one by one; the strands do not wait for each other, and so their faults meet."""
@@ -160,6 +177,23 @@ async def _kill(world: World, machine: Machine, role: str) -> None:
     await serve.until(lambda: pid not in serve.processes)
     # Who is killed again before it was up is told so by a longer pause: that is tested elsewhere.
     await machine.process(role)
+
+
+async def _kill_in_doubt(world: World, chance: random.Random, machine: Machine, cable: Proxy, role: str) -> None:
+    """What it said last reaches the database after its death, or never."""
+    await machine.process(role)
+    before = cable.held
+    cable.cut()
+    try:
+        await last(IN_DOUBT_SECONDS)
+        while cable.held == before:
+            await world.senders.more(1)
+        world.killed.add(await _signal(machine, role, signal.SIGKILL))
+        await world.senders.more(1)
+        if chance.random() < 0.7:
+            cable.hang_up()
+    finally:
+        cable.mend()
 
 
 async def _signal(machine: Machine, role: str, number: signal.Signals) -> int:
