@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -12,8 +13,10 @@ import pytest
 from landfast.domain.answer import Answer
 from landfast.domain.census import SourceTally
 from landfast.domain.delivery import Delivery, Identity
+from landfast.domain.errors import RowRefusedError
 from landfast.intake import record
 from landfast.intake.record import Outcome
+from landfast.testing.factory import deliveries, delivery
 from tests.intake.desk import Desk, body
 
 
@@ -69,6 +72,33 @@ async def test_a_row_that_the_inbox_refuses_gets_a_500_and_its_neighbours_surviv
     assert len(desk.recorder.events) == 20
     assert desk.count() == SourceTally(21, 20, 0, 1)
     assert "refuses a row" in caplog.text
+
+
+async def test_of_a_request_of_many_what_the_inbox_takes_is_recorded_and_the_sender_is_told_of_the_failure(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It sends all of it again, and gives up in the end: by then the good ones are processed."""
+    desk.recorder.poison = b'"evt_0003"'
+    told: list[object] = []
+    neighbour: list[object] = []
+    desk.group.record(deliveries(7), told.append)
+    desk.group.record([delivery("evt_neighbour")], neighbour.append)
+    await desk.group.close()
+    assert len(desk.recorder.events) == 7
+    assert [type(each) for each in told] == [RowRefusedError]
+    assert isinstance(neighbour[0], Sequence)
+    (line,) = [record.getMessage() for record in caplog.records if "refuses a row" in record.message]
+    assert deliveries(7)[3].event_id.hex() in line
+    # Once the row is mended, the retry is acknowledged: six are known, and one is new.
+    desk.recorder.poison = b"nothing"
+    desk.group.record(deliveries(7), told.append)
+    await desk.group.close()
+    assert [row.is_new for row in told[1]] == [each.key == "evt_0003" for each in in_order(deliveries(7))]  # type: ignore[attr-defined]
+
+
+def in_order(found: Sequence[Delivery]) -> list[Delivery]:
+    """As they are recorded."""
+    return sorted(found, key=lambda each: each.event_id)
 
 
 @pytest.mark.req("R3")

@@ -11,6 +11,7 @@ from landfast import telemetry
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import OverloadedError, RowRefusedError, UnavailableError
 from landfast.domain.ids import EventId
+from landfast.intake.refusals import Refused, record_apart
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
@@ -183,9 +184,22 @@ class GroupCommit:
             await self._commit(batch[:middle])
             await self._commit(batch[middle:])
             return
-        first = batch[0].deliveries[0]
-        telemetry.error("the inbox refuses a row", source=first.source, id=first.event_id, error=error)
-        self._conclude_all(batch, error)
+        await self._refuse(batch[0], error)
+
+    async def _refuse(self, request: _Waiting, error: RowRefusedError) -> None:
+        """Its sender is told of the failure, sends all of it again, and gives up one day. So what the inbox takes of it
+        is recorded: acknowledged to nobody, but processed, and a duplicate when it comes again."""
+        refused: Sequence[Refused] = [Refused(request.deliveries[0], error)]
+        try:
+            if len(request.deliveries) > 1:
+                recorded, refused = await record_apart(self._journal.record, request.deliveries)
+                if any(row.is_new for row in recorded):
+                    self._wakeup.nudge()
+        except Exception as failure:  # noqa: BLE001 - the same answer, and the retry finds out
+            telemetry.warn("what the inbox takes of a refused request is not recorded yet", error=failure)
+        for one, why in refused:
+            telemetry.error("the inbox refuses a row", source=one.source, id=one.event_id, error=why)
+        self._conclude_all([request], error)
 
     def _acknowledge(
         self, batch: list[_Waiting], rows: Sequence[tuple[Delivery, _Waiting]], recorded: Sequence[Recorded]
