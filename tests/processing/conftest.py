@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from landfast.app.system import SystemClock
 from tests.processing.shop import STORES, Shop
 
 
@@ -25,3 +26,11 @@ async def postgres_shop(database: str) -> AsyncIterator[Shop]:
     await opened.open()
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+def live(shop: Shop) -> Shop:
+    """The shop with real time, for what runs until it is stopped."""
+    shop.clock = SystemClock()  # type: ignore[assignment]
+    shop.inbox._clock = shop.ledger._clock = shop.clock
+    return shop

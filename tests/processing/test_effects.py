@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from landfast.domain.backoff import Backoff
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import WorkerId, event_id, token
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import EffectState
 from landfast.domain.verdict import GiveUp
+from landfast.processing.effect_loop import EFFECTS_AT_ONCE
+from landfast.processing.pace import Pace
+from landfast.processing.perform import UNKNOWN_AT_MOST_SECONDS, UNKNOWN_LONGEST_SECONDS
+from landfast.processing.registry import EffectHandler
+from landfast.recovery.doctor import Level, examine_ledger
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
+from tests.processing.test_worker import running, until
 
 
 async def performed(shop: Shop) -> dict[EffectState, int]:
@@ -200,3 +209,128 @@ async def test_an_effect_whose_worker_keeps_dying_is_dead_after_three_crashes_al
     [row] = await shop.ledger.list(limit=10)
     assert (row["state"], row["error"]) == (EffectState.DEAD, "crash_loop")
     assert await shop.state("evt_1") is State.DONE
+
+
+async def test_one_slow_effect_delays_no_other(live: Shop) -> None:
+    entered, go_on = asyncio.Event(), asyncio.Event()
+    quick: list[str] = []
+
+    @live.effect
+    async def slow(effect: Effect) -> None:
+        entered.set()
+        await go_on.wait()
+
+    @live.effect
+    async def confirm(effect: Effect, to: str) -> None:
+        quick.append(to)
+
+    @live.on()
+    async def create_order(event: Event, tx: Any) -> None:
+        if event.key == "slow":
+            tx.stage(slow)
+        else:
+            tx.stage(confirm, to=event.key)
+
+    await live.deliver("slow", *(f"evt_{number:02}" for number in range(40)))
+    async with running(live):
+        await asyncio.wait_for(entered.wait(), 20)
+        await until(lambda: len(quick) == 40, "all the others were performed")
+        assert await performed(live) == {EffectState.CLAIMED: 1, EffectState.DONE: 40}
+        go_on.set()
+    assert await performed(live) == {EffectState.DONE: 41}
+
+
+async def test_as_many_effects_run_at_once_as_there_are_places_and_the_next_comes_when_one_ends(live: Shop) -> None:
+    let_go: asyncio.Queue[None] = asyncio.Queue()
+    inside: list[int] = [0, 0]
+
+    @live.effect
+    async def confirm(effect: Effect) -> None:
+        inside[0] += 1
+        inside[1] += 1
+        await let_go.get()
+        inside[0] -= 1
+
+    @live.on()
+    async def create_order(event: Event, tx: Any) -> None:
+        tx.stage(confirm)
+
+    await live.deliver(*(f"evt_{number:02}" for number in range(EFFECTS_AT_ONCE + 3)))
+    async with running(live):
+        await until(lambda: inside[0] == EFFECTS_AT_ONCE, "all places are taken")
+        await until(lambda: is_done(live, EFFECTS_AT_ONCE + 3), "all are staged")
+        let_go.put_nowait(None)
+        await until(lambda: inside == [EFFECTS_AT_ONCE, EFFECTS_AT_ONCE + 1], "the next one came")
+        for _ in range(EFFECTS_AT_ONCE + 2):
+            let_go.put_nowait(None)
+        await until(lambda: inside == [0, EFFECTS_AT_ONCE + 3], "all ended")
+
+
+async def is_done(shop: Shop, count: int) -> bool:
+    return await shop.states() == {State.DONE: count}
+
+
+async def forgotten(shop: Shop) -> EffectHandler:
+    """An effect that was staged, and that a deploy removed; its registration."""
+    Mail(shop)
+
+    @shop.on()
+    async def create_order(event: Event, tx: Any) -> None:
+        tx.stage("send_mail", to=event.key)
+
+    await shop.deliver("evt_1")
+    worker = shop.worker()
+    assert await worker._take(Pace())
+    return shop.registry.effects.pop("send_mail")
+
+
+async def test_an_effect_that_nobody_knows_is_visible(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
+    await forgotten(shop)
+    worker = shop.worker()
+    for _ in range(4):
+        await worker.drain()
+        await shop.advance(61)
+    [row] = await shop.ledger.list(limit=10)
+    assert (row["state"], row["error"]) == (EffectState.DELAYED, "UnknownEffectError")
+    assert row["message"].startswith("no effect named send_mail is registered in this worker")
+    assert caplog.text.count("unknown_effect name=send_mail") == 1, "once in a while"
+    [check] = [check for check in await examine_ledger(shop.ledger) if check.name == "unknown effects"]
+    assert check.level is Level.WARN and "send_mail" in check.found
+
+
+async def test_an_effect_that_nobody_knows_for_three_days_is_a_dead_letter_and_retry_gives_it_three_more(
+    shop: Shop, caplog: pytest.LogCaptureFixture
+) -> None:
+    registration = await forgotten(shop)
+    worker = shop.worker()
+    await shop.sql(f"UPDATE landfast_effect SET tries_spent = {UNKNOWN_AT_MOST_SECONDS - 1}")
+    await worker.drain()
+    assert await performed(shop) == {EffectState.DELAYED: 1}
+    await shop.advance(UNKNOWN_LONGEST_SECONDS + 1)
+    await worker.drain()
+    [row] = await shop.ledger.list(limit=10)
+    assert (row["state"], row["error"]) == (EffectState.DEAD, "UnknownEffectError")
+    assert "no worker has known an effect named send_mail for 3 days" in row["message"]
+    assert "effect_dead name=send_mail" in caplog.text
+    assert await shop.ledger.retry([(row["key"], row["run"])]) == 1
+    await worker.drain()
+    assert await performed(shop) == {EffectState.DELAYED: 1}
+    shop.registry.add_effect(registration)
+    await shop.advance(31)
+    await worker.drain()
+    assert await performed(shop) == {EffectState.DONE: 1}
+
+
+async def test_the_time_in_which_nobody_knew_an_effect_is_not_held_against_its_tries(shop: Shop) -> None:
+    registration = await forgotten(shop)
+    worker = shop.worker()
+    await shop.sql(f"UPDATE landfast_effect SET tries_spent = {UNKNOWN_AT_MOST_SECONDS - 1}")
+
+    async def fails(effect: Effect, to: str) -> None:
+        raise ConnectionError("away")
+
+    backoff = Backoff(total=3600.0)
+    shop.registry.add_effect(replace(registration, function=fails, backoff=backoff))
+    await worker.drain()
+    [row] = await shop.ledger.list(limit=10)
+    assert (row["state"], row["error"]) == (EffectState.DELAYED, "ConnectionError")

@@ -9,26 +9,19 @@ from typing import Any, NoReturn
 
 import pytest
 
-from landfast.app.system import SystemClock
 from landfast.domain.errors import LoopEndedError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import WorkerId, token
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import EffectState
+from landfast.processing.effect_loop import EffectLoop
+from landfast.processing.settle import Settler
 from landfast.processing.worker import Worker
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
 from tests.processing.test_worker import running, until
 
 DEAD = WorkerId(b"deadwork")
-
-
-@pytest.fixture
-def live(shop: Shop) -> Shop:
-    """The shop with real time, for what runs until it is stopped."""
-    shop.clock = SystemClock()  # type: ignore[assignment]
-    shop.inbox._clock = shop.ledger._clock = shop.clock
-    return shop
 
 
 class MuteError(Exception):
@@ -191,18 +184,19 @@ async def effects_are(shop: Shop, wanted: dict[EffectState, int]) -> bool:
 
 
 LOOPS = {
-    "hand 0": "_hand",
-    "suspects": "_suspects",
-    "effects": "_perform",
-    "wakeup": "_listen",
-    "look at the switches": "_agree",
-    "requeue": "_requeue_for_ever",
-    "renewal of leases": "_renew",
+    "hand 0": (Worker, "_hand"),
+    "suspects": (Worker, "_suspects"),
+    "effects": (EffectLoop, "run"),
+    "settler": (Settler, "run"),
+    "wakeup": (Worker, "_listen"),
+    "look at the switches": (Worker, "_agree"),
+    "requeue": (Worker, "_requeue_for_ever"),
+    "renewal of leases": (Worker, "_renew"),
 }
 
 
 @pytest.mark.parametrize("how", ["returns", "is cancelled"])
-@pytest.mark.parametrize("loop", [*LOOPS, "settler"])
+@pytest.mark.parametrize("loop", LOOPS)
 async def test_a_loop_that_ends_while_nobody_stops_it_ends_the_worker_with_an_error(
     live: Shop, loop: str, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -211,13 +205,10 @@ async def test_a_loop_that_ends_while_nobody_stops_it_ends_the_worker_with_an_er
             own_task().cancel()
             await asyncio.sleep(0)
 
-    at_work = live.worker(hands=2)
-    if loop == "settler":
-        monkeypatch.setattr(at_work._settler, "run", ends)
-    else:
-        monkeypatch.setattr(Worker, LOOPS[loop], ends)
+    owner, name = LOOPS[loop]
+    monkeypatch.setattr(owner, name, ends)
     with pytest.raises(LoopEndedError, match=loop):
-        await asyncio.wait_for(at_work.run(), 20)
+        await asyncio.wait_for(live.worker(hands=2).run(), 20)
     assert f'loop="{loop}"' in caplog.text or f"loop={loop}" in caplog.text
 
 

@@ -153,6 +153,10 @@ class EffectState(StrEnum):
     DEAD = "dead"
 
 
+UNKNOWN_EFFECT = "UnknownEffectError"
+"""The `error` of an effect that waits for a worker in which its name is registered, or that waited in vain."""
+
+
 @dataclass(frozen=True, slots=True)
 class EffectSettlement:
     key: str

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 
 import msgspec
 
 from landfast import telemetry
-from landfast.domain.errors import StoreError
+from landfast.domain.errors import StoreError, UnexpectedError
 from landfast.domain.event import Effect
 from landfast.domain.fault import Fault
-from landfast.domain.outcome import ClaimedEffect, EffectSettlement, EffectState, Tries
+from landfast.domain.outcome import UNKNOWN_EFFECT, ClaimedEffect, EffectSettlement, EffectState, Tries
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import EffectStore
 from landfast.processing.error_text import line_of, name_of, text_of, trace_of
 from landfast.processing.execute import CRASHES_AT_MOST
 from landfast.processing.invoke import HandlerRaisedError, Watch, invoke
-from landfast.processing.judge import Ruling, judge
+from landfast.processing.judge import Judgement, Ruling, judge
 from landfast.processing.registry import EffectHandler, Registry
 from landfast.processing.threads import Threads
 
-UNKNOWN_EFFECT_DELAY = 30.0
-"""Seconds until an effect that this worker does not know is offered again: a rolling deploy may be under way."""
+UNKNOWN_FIRST_SECONDS = 30.0
+"""Until an effect that this worker does not know is offered again: a rolling deploy may be under way."""
+
+UNKNOWN_LONGEST_SECONDS = 600.0
+"""Between two offers of one that nobody has known for long: thousands of them must not keep the workers busy."""
+
+UNKNOWN_AT_MOST_SECONDS = 3 * 86_400.0
+"""For which nobody may know an effect. No rolling deploy takes as long, and one that was forgotten on Friday can follow
+on Monday. Then it is a dead letter, and `landfast effects retry` gives it as long again."""
+
+UNKNOWN_TOLD_EVERY_SECONDS = 300.0
+"""Between two lines in the log about effects of one name that this worker does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +46,22 @@ class Performance:
     chance: Chance
     threads: Threads
     watch: Watch
+    told: dict[str, float] = field(default_factory=dict)
+    """When the log was last told of effects of a name that is not registered here."""
 
-    async def perform(self, claimed: Sequence[ClaimedEffect]) -> None:
-        """Perform all of them side by side and write down what came of each.
+    async def perform(self, claimed: Sequence[ClaimedEffect]) -> AsyncIterator[ClaimedEffect]:
+        """Perform all of them side by side and write down what came of each; each of them, once it was written down.
 
         Crash before the settlement: it is performed again under the same key, which is what the key is for.
         """
-        running = {asyncio.ensure_future(self._perform_one(effect)) for effect in claimed}
+        running = {asyncio.ensure_future(self._perform_one(effect)): effect for effect in claimed}
         try:
             while running:
                 # As they end: a slow one does not keep what the others came to in memory.
-                ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 await self._settle([task.result() for task in ended])
+                for task in ended:
+                    yield running.pop(task)
         finally:
             for task in running:
                 task.cancel()
@@ -58,20 +73,45 @@ class Performance:
             telemetry.warn("effects_settle_failed", count=len(settlements), why=error)
 
     async def _perform_one(self, claimed: ClaimedEffect) -> EffectSettlement:
-        staged = claimed.staged
-        known = self.registry.effects.get(staged.name)
+        known = self.registry.effects.get(claimed.staged.name)
         if claimed.crashes >= CRASHES_AT_MOST:
             return _settled(claimed, EffectState.DEAD, error="crash_loop", message="its worker died while it ran alone")
         if known is None:
-            message = f"no effect named {staged.name} is registered in this worker"
-            return _settled(claimed, EffectState.DELAYED, due_in=UNKNOWN_EFFECT_DELAY, message=message)
+            return self._unknown(claimed)
         started = self.clock.monotonic()
         try:
             await self._call(known, claimed)
         except HandlerRaisedError as raised:
             return self._failed(known, claimed, raised.error, self.clock.monotonic() - started)
-        telemetry.info("effect_performed", name=staged.name, key=staged.key)
+        except Exception as unexpected:  # noqa: BLE001 - one that we did not foresee must not cost the others theirs
+            telemetry.error("unexpected", effect=known.name, trace=unexpected)
+            return self._failed(known, claimed, unexpected, self.clock.monotonic() - started)
+        telemetry.info("effect_performed", name=known.name, key=claimed.staged.key)
         return _settled(claimed, EffectState.DONE, tries=Tries(claimed.tries.count + 1, claimed.tries.spent))
+
+    def _unknown(self, claimed: ClaimedEffect) -> EffectSettlement:
+        """Another worker may know it. Until one does, the time is counted in `tries`, which a retry sets back."""
+        name, waited = claimed.staged.name, claimed.tries.spent
+        if waited >= UNKNOWN_AT_MOST_SECONDS:
+            message = (
+                f"no worker has known an effect named {name} for {UNKNOWN_AT_MOST_SECONDS / 86_400:.0f} days; "
+                f"register it with @inbox.effect, then landfast effects retry {claimed.staged.key}"
+            )
+            telemetry.warn("effect_dead", name=name, event=_event_of(claimed), reason="unknown_effect", error=message)
+            return _settled(claimed, EffectState.DEAD, error=UNKNOWN_EFFECT, message=message)
+        now = self.clock.monotonic()
+        if now - self.told.get(name, -inf) >= UNKNOWN_TOLD_EVERY_SECONDS:
+            self.told[name] = now
+            telemetry.warn("unknown_effect", name=name, event=_event_of(claimed), waited_seconds=f"{waited:.0f}")
+        delay = min(max(UNKNOWN_FIRST_SECONDS, waited), UNKNOWN_LONGEST_SECONDS)
+        return _settled(
+            claimed,
+            EffectState.DELAYED,
+            due_in=delay,
+            tries=Tries(claimed.tries.count, waited + delay),
+            error=UNKNOWN_EFFECT,
+            message=f"no effect named {name} is registered in this worker; register it with @inbox.effect",
+        )
 
     async def _call(self, known: EffectHandler, claimed: ClaimedEffect) -> None:
         staged = claimed.staged
@@ -93,30 +133,43 @@ class Performance:
     def _failed(
         self, known: EffectHandler, claimed: ClaimedEffect, error: BaseException, seconds: float
     ) -> EffectSettlement:
-        judgement = judge(
-            error,
+        # Before the first try all of its time was spent waiting for a worker that knows it.
+        before = claimed.tries if claimed.tries.count else Tries()
+        judgement = self._judgement(known, error, before, seconds)
+        dead = judgement.ruling is Ruling.BURY
+        if dead:
+            reason, shown = judgement.reason, line_of(error)[:300]
+            telemetry.warn("effect_dead", name=known.name, event=_event_of(claimed), reason=reason, error=shown)
+        return _settled(
+            claimed,
+            EffectState.DEAD if dead else EffectState.DELAYED,
+            due_in=judgement.after,
+            tries=Tries(before.count + 1, before.spent + seconds + judgement.after),
+            error=name_of(error),
+            message=text_of(error),
+            trace=trace_of(error),
+        )
+
+    def _judgement(self, known: EffectHandler, error: BaseException, before: Tries, seconds: float) -> Judgement:
+        judged = partial(
+            judge,
             fault=Fault.OTHER,
-            tries=claimed.tries,
+            tries=before,
             attempts=known.attempts,
             backoff=known.backoff,
             seconds=seconds,
             now=self.clock.now(),
             fraction=self.chance.fraction(),
         )
-        dead = judgement.ruling is Ruling.BURY
-        if dead:
-            error_shown = line_of(error)[:300]
-            event = msgspec.json.decode(claimed.staged.context).get("id")
-            telemetry.warn("effect_dead", name=known.name, event=event, reason=judgement.reason, error=error_shown)
-        return _settled(
-            claimed,
-            EffectState.DEAD if dead else EffectState.DELAYED,
-            due_in=judgement.after,
-            tries=Tries(claimed.tries.count + 1, claimed.tries.spent + seconds + judgement.after),
-            error=name_of(error),
-            message=text_of(error),
-            trace=trace_of(error),
-        )
+        try:
+            return judged(error)
+        except BaseException as unexpected:  # noqa: BLE001 - to judge an error is to read it, and its class is the user's
+            telemetry.error("not_judged", effect=known.name, why=line_of(unexpected))
+            return judged(UnexpectedError())
+
+
+def _event_of(claimed: ClaimedEffect) -> object:
+    return msgspec.json.decode(claimed.staged.context).get("id")
 
 
 def _settled(

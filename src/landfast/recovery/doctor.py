@@ -12,7 +12,7 @@ from typing import Protocol
 from landfast.domain.errors import LandfastError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import EffectState
+from landfast.domain.outcome import UNKNOWN_EFFECT, EffectState
 from landfast.ports.inbox import Archive, Switchboard, Workbench
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.store import Store
@@ -32,6 +32,9 @@ TYPES_SHOWN = 3
 COUNT_AT_MOST = 10_000
 """Counting further would cost the inbox more than the exact number is worth."""
 
+
+EFFECTS_LOOKED_AT = 1_000
+"""Of those that wait, the newest: a name that is missing in the code shows up among them."""
 
 LONG = 900.0
 """Seconds: by then somebody may ask where an order is. Most that failed once are done long before."""
@@ -78,7 +81,9 @@ async def examine_inbox(inbox: Patient, *, now: datetime) -> Sequence[Check]:
 
 async def examine_ledger(ledger: Books) -> Sequence[Check]:
     store = await _problems("ledger", ledger)
-    return [store] if store.level is Level.FAIL else [store, await _effects(ledger)]
+    if store.level is Level.FAIL:
+        return [store]
+    return [store, await _effects(ledger), await _unknown_effects(ledger)]
 
 
 async def examine_binding(inbox: Archive, ledger: Ledger) -> Check:
@@ -197,3 +202,12 @@ async def _effects(ledger: EffectStore) -> Check:
         f"{dead:,}",
         "landfast effects list --state dead; after the fix, landfast effects retry --all",
     )
+
+
+async def _unknown_effects(ledger: EffectStore) -> Check:
+    delayed = await ledger.list(state=EffectState.DELAYED, limit=EFFECTS_LOOKED_AT)
+    names = sorted({row["name"] for row in delayed if row["error"] == UNKNOWN_EFFECT})
+    if not names:
+        return Check("unknown effects", Level.OK, "none")
+    fix = "register them again with @inbox.effect, under the same names; after three days they are dead"
+    return Check("unknown effects", Level.WARN, f"no worker knows {', '.join(names)}", fix)
