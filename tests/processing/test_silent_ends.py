@@ -16,6 +16,7 @@ from landfast.domain.lifecycle import State
 from landfast.domain.outcome import EffectState
 from landfast.processing.effect_loop import EffectLoop
 from landfast.processing.settle import Settler
+from landfast.processing.suspects import Suspects
 from landfast.processing.worker import Worker
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
@@ -185,7 +186,7 @@ async def effects_are(shop: Shop, wanted: dict[EffectState, int]) -> bool:
 
 LOOPS = {
     "hand 0": (Worker, "_hand"),
-    "suspects": (Worker, "_suspects"),
+    "suspects": (Suspects, "run_between"),
     "effects": (EffectLoop, "run"),
     "settler": (Settler, "run"),
     "wakeup": (Worker, "_listen"),

@@ -21,7 +21,7 @@ from landfast.domain.ids import HandlerName, WorkerId
 from landfast.intake.receive import Intake
 from landfast.ports.clock import Chance, Clock
 from landfast.processing.registry import EffectHandler, Handler, Registry
-from landfast.processing.worker import Worker
+from landfast.processing.worker import Worker, kill_this_process
 
 F = TypeVar("F", bound=Callable[..., Any])
 Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
@@ -132,15 +132,20 @@ class Inbox:
         return opening.intake(self.settings, self.sources.values(), self.clock, self.chance)
 
     def worker(
-        self, worker_id: WorkerId | None = None, *, tell_suspects: Callable[[], None] | None = None
+        self,
+        worker_id: WorkerId | None = None,
+        *,
+        tell_suspects: Callable[[], None] | None = None,
+        hung: Callable[[], None] = kill_this_process,
     ) -> AbstractAsyncContextManager[Worker]:
         """Open what processes events; `await worker.run()` inside it. `tell_suspects` is called while there are events
-        whose worker fell silent; without it they run between the others."""
+        whose worker fell silent; without it they run between the others. `hung` is called for a handler that ends
+        neither at its deadline nor when it is cancelled; where it returns, the handler is left behind."""
         check_handlers(self.registry, self.sources)
         self.registry.wants = {name: wants_of(source) for name, source in self.sources.items()}
         worker_id = worker_id or WorkerId(self.chance.bytes(8))
         return opening.worker(
-            self.settings, self.registry, self._lifespans, worker_id, tell_suspects, self.clock, self.chance
+            self.settings, self.registry, self._lifespans, worker_id, tell_suspects, self.clock, self.chance, hung
         )
 
     def archive(self) -> AbstractAsyncContextManager[stores.InboxStore]:
@@ -167,7 +172,7 @@ class Inbox:
         # Now, while the host is imported: later, its senders would be the first to hear of it.
         check_handlers(self.registry, self.sources)
         check_secrets(self.sources.values(), self.settings.folder)
-        return Mounted(self.intake, self.worker if workers == "inline" else None)
+        return Mounted(self.intake, (lambda hung: self.worker(hung=hung)) if workers == "inline" else None)
 
 
 def _name_of(function: Callable[..., Any]) -> str:

@@ -8,11 +8,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from landfast import telemetry
+from landfast.app.inline import InlineWorker, OpenWorker
 from landfast.app.system import SystemChance
 from landfast.domain.errors import LandfastError, OverloadedError
 from landfast.intake.answers import later
 from landfast.intake.receive import Intake
-from landfast.processing.worker import Worker
 from landfast.web.asgi import asgi_app
 
 Message = MutableMapping[str, Any]
@@ -28,7 +28,7 @@ class Mounted:
     def __init__(
         self,
         intake: Callable[[], AbstractAsyncContextManager[Intake]],
-        worker: Callable[[], AbstractAsyncContextManager[Worker]] | None,
+        worker: OpenWorker | None,
     ) -> None:
         self._intake = intake
         self._worker = worker
@@ -84,7 +84,7 @@ class _Life:
     def __init__(
         self,
         intake: Callable[[], AbstractAsyncContextManager[Intake]],
-        worker: Callable[[], AbstractAsyncContextManager[Worker]] | None,
+        worker: OpenWorker | None,
     ) -> None:
         self._app: asyncio.Future[App] = asyncio.get_running_loop().create_future()
         self._ending = asyncio.Event()
@@ -104,33 +104,34 @@ class _Life:
     async def _run(
         self,
         open_intake: Callable[[], AbstractAsyncContextManager[Intake]],
-        open_worker: Callable[[], AbstractAsyncContextManager[Worker]] | None,
+        open_worker: OpenWorker | None,
     ) -> None:
         try:
             async with open_intake() as intake:
                 if open_worker is None:
                     self._app.set_result(asgi_app(intake))
                     await self._ending.wait()
-                    return
-                async with open_worker() as worker:
-                    await self._serve(intake, worker)
+                else:
+                    await self._serve(intake, InlineWorker(open_worker, self._ending))
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for the opening
             if self._app.done():
                 telemetry.error("the inbox closed with an error", trace=error)
             else:
                 self._app.set_exception(error)
 
-    async def _serve(self, intake: Intake, worker: Worker) -> None:
-        """Until the end, or until the worker fails: then all is closed, and the next request opens it anew."""
-        running = asyncio.create_task(worker.run())
-        ending = asyncio.create_task(self._ending.wait())
-        self._app.set_result(asgi_app(intake))
+    async def _serve(self, intake: Intake, worker: InlineWorker) -> None:
+        """Until the end. A worker that fails meanwhile is not intake's business."""
+        ready = intake.ready
+        intake.ready = lambda: worker.beside(ready())
+        working = asyncio.create_task(worker.run())
         try:
-            await asyncio.wait([running, ending], return_when=asyncio.FIRST_COMPLETED)
+            await worker.opened
+            self._app.set_result(asgi_app(intake))
+            await self._ending.wait()
         finally:
-            ending.cancel()
+            self._ending.set()
             worker.stop()
-            await running
+            await working
 
 
 async def _overloaded(scope: Message, receive: Receive, send: Send) -> None:  # noqa: ARG001 - ASGI's signature

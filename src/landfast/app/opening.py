@@ -100,6 +100,7 @@ async def worker(
     tell_suspects: Callable[[], None] | None,
     clock: Clock,
     chance: Chance,
+    hung: Callable[[], None],
 ) -> AsyncIterator[Worker]:
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(settings, clock, chance, migrate=True))
@@ -119,6 +120,7 @@ async def worker(
             hands=settings.hands,
             lease=settings.lease,
             tell_suspects=tell_suspects,
+            hung=hung,
         )
         both = [DurabilityWatch(name, each.hazards, clock) for name, each in _watched(stores)]
         judge = partial(_distrust, worker.outages, both)

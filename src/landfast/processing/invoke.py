@@ -11,13 +11,14 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
+from traceback import StackSummary
 from typing import Any
 
 from landfast import telemetry
 from landfast.domain.errors import DeadlineError
 from landfast.processing import threads as threads_module
 from landfast.processing.error_text import name_of
-from landfast.processing.stacks import stack_of_task, stack_of_thread
+from landfast.processing.stacks import in_one_line, stack_of_task, stack_of_thread
 from landfast.processing.threads import Call, Outcome, Threads
 
 GRACE = 5.0
@@ -43,7 +44,7 @@ class Run:
     task: asyncio.Task[None]
     ended: asyncio.Future[Outcome]
     rings_at: float
-    stack: str | None = None
+    stack: StackSummary | None = None
     """Where it was at its deadline, if it was cancelled there."""
 
 
@@ -94,10 +95,10 @@ class Watch:
             self._set(self._rings_at)
 
     def _give_up(self, run: Run) -> None:
-        report_hung(stack_of_task(run.task))
+        _report_hung(stack_of_task(run.task))
+        _leave_behind(run.task, run.task)
         self.hung()
         if not run.ended.done():
-            leave_behind(run.task, run.task)
             run.ended.set_result((None, None))
 
 
@@ -156,33 +157,36 @@ async def _in_thread(
         return call.ended.result()
     # A thread cannot be cancelled. Its transaction is taken away now; if it never ends, its process must.
     threads.overran(call)
-    asyncio.get_running_loop().call_later(GRACE, _give_up_thread, call, hung)
+    asyncio.get_running_loop().call_later(GRACE, _give_up_thread, call, threads, hung)
     return None, _late(deadline, _stack_of(call))
 
 
-def _give_up_thread(call: Call, hung: Callable[[], None]) -> None:
+def _give_up_thread(call: Call, threads: Threads, hung: Callable[[], None]) -> None:
     if not call.ended.done():
-        report_hung(_stack_of(call))
-        leave_behind(call, call.ended)
+        _report_hung(_stack_of(call))
+        _leave_behind(call, call.ended)
         hung()
+        threads.left_behind(call)
 
 
-def _stack_of(call: Call) -> str:
+def _stack_of(call: Call) -> StackSummary:
     return stack_of_thread(call.frame(), above=threads_module.__file__)
 
 
-def report_hung(stack: str) -> None:
-    telemetry.error("still_running_after_its_deadline", where=stack)
+def _report_hung(stack: StackSummary) -> None:
+    telemetry.error("still_running_after_its_deadline", where=in_one_line(stack))
 
 
-def leave_behind(running: asyncio.Task[None] | Call, ended: asyncio.Future[Any]) -> None:
+def _leave_behind(running: asyncio.Task[None] | Call, ended: asyncio.Future[Any]) -> None:
     LEFT_BEHIND.add(running)
     ended.add_done_callback(lambda _: LEFT_BEHIND.discard(running))
 
 
-def _late(deadline: float, stack: str, how: str = "") -> DeadlineError:
+def _late(deadline: float, stack: StackSummary, how: str = "") -> DeadlineError:
     # Never raised itself, so that its trace shows the user's frames and none of ours.
     error = DeadlineError(f"it ran longer than its deadline of {deadline:g} s{how}")
     if stack:
-        error.add_note(f"It was here when its time was over (most recent call last):\n{stack.rstrip()}")
+        error.add_note(
+            f"It was here when its time was over (most recent call last):\n{''.join(stack.format()).rstrip()}"
+        )
     return error

@@ -79,6 +79,10 @@ class Threads:
     def overran(self, call: Call) -> None:
         self._overrunning.add(call)
 
+    def left_behind(self, call: Call) -> None:
+        """It will not end, and its process lives on: nobody waits for it any more."""
+        self._overrunning.discard(call)
+
     def close(self) -> None:
         self._closed = True
         for thread in self._idle:

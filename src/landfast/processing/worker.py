@@ -20,6 +20,7 @@ from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.wakeup import Wakeup
 from landfast.processing.conclude import Conclusion
 from landfast.processing.crew import Crew
+from landfast.processing.effect_loop import EffectLoop
 from landfast.processing.execute import Execution
 from landfast.processing.gate import Gate
 from landfast.processing.group import Grouping
@@ -39,8 +40,6 @@ from landfast.processing.transact import Transactor
 
 POLL = 1.0
 """Seconds between looks at the inbox when nobody nudges us: what a lost wakeup costs at most."""
-
-EFFECTS_AT_ONCE = 16
 
 Loop = Callable[[], Coroutine[Any, Any, None]]
 
@@ -112,14 +111,24 @@ class Worker:
             clock,
             pauses,
         )
-        self._performance = Performance(effects, registry, clock, chance, self._threads, watch)
+        self._effect_loop = EffectLoop(
+            store=effects,
+            performance=Performance(effects, registry, clock, chance, self._threads, watch),
+            leases=self._effect_leases,
+            gate=self._gate,
+            lease=lease,
+            new_token=self._token,
+            staged=self._staged,
+            stopping=self._stopping,
+            pause=self._pause,
+        )
 
     async def run(self) -> None:
         """Work until `stop`. What is in hand then is finished; nothing new is claimed."""
         suspects, tell = self._suspects(), self._tell_suspects
         work: dict[str, Loop] = {f"hand {number}": self._hand for number in range(self._hands)}
         work["suspects"] = suspects.run_between if tell is None else partial(suspects.report, tell)
-        work["effects"] = self._perform
+        work["effects"] = self._effect_loop.run
         await self._work(work)
 
     async def run_suspects(self) -> None:
@@ -153,6 +162,12 @@ class Worker:
         self._crew.dismiss()
         self._settler.stop()
 
+    async def let_go(self) -> None:
+        """Expire what this worker still holds, once `run` has failed: nobody works on it any more, so nobody needs to
+        wait for the end of its leases."""
+        for store in (self._bench, self._effects):
+            await store.abandon(worker=self._worker)
+
     async def drain(self) -> None:
         """Process everything that is runnable now, effects too, then return: for tests and one-off runs."""
         settling = asyncio.create_task(self._settler.run())
@@ -160,7 +175,7 @@ class Worker:
             await self._switches.look()
             await self._requeue.look()
             pace, suspects = Pace(), self._suspects()
-            while await self._take(pace) or await suspects.take() or await self._take_effects():
+            while await self._take(pace) or await suspects.take() or await self._effect_loop.take():
                 await self._settler.flush()
                 if self.outages.untold:
                     await self._switches.look()
@@ -244,35 +259,8 @@ class Worker:
         if isinstance(claim, Claim):
             await self._process([claim], Pace())
         else:
-            await self._perform_all([claim])
+            await self._effect_loop.perform(claim)
         await self._settler.flush()
-
-    async def _perform(self) -> None:
-        while not self._stopping.is_set():
-            self._staged.clear()
-            try:
-                async with self._gate.shared():
-                    if not self.outages.unsafe and await self._take_effects():
-                        continue
-            except StoreError as error:
-                telemetry.warn("effects_not_claimed", why=error)
-            await self._pause(POLL, self._staged)
-
-    async def _take_effects(self) -> bool:
-        claimed = await self._effects.claim(token=self._token(), lease=self._lease, limit=EFFECTS_AT_ONCE)
-        return await self._perform_all(claimed)
-
-    async def _perform_all(self, claimed: Sequence[ClaimedEffect]) -> bool:
-        if not claimed:
-            return False
-        token = claimed[0].token
-        self._effect_leases.took(token, 1)
-        try:
-            await self._performance.perform(claimed)
-        finally:
-            # Also where the settling failed: then the lease runs out, and the effect is performed again.
-            self._effect_leases.gave_back(token)
-        return True
 
     async def _listen(self) -> None:
         """Wake one hand per hint, and one a second without any: a hand that finds much wakes the next."""
