@@ -111,17 +111,7 @@ class Worker:
             clock,
             pauses,
         )
-        self._effect_loop = EffectLoop(
-            store=effects,
-            performance=Performance(effects, registry, clock, chance, self._threads, watch),
-            leases=self._effect_leases,
-            gate=self._gate,
-            lease=lease,
-            new_token=self._token,
-            staged=self._staged,
-            stopping=self._stopping,
-            pause=self._pause,
-        )
+        self._effect_loop = self._performing(Performance(effects, registry, clock, chance, self._threads, watch))
 
     async def run(self) -> None:
         """Work until `stop`. What is in hand then is finished; nothing new is claimed."""
@@ -239,6 +229,19 @@ class Worker:
             raise
         await self._settler.submit(settlements)
         return True
+
+    def _performing(self, performance: Performance) -> EffectLoop:
+        return EffectLoop(
+            store=self._effects,
+            performance=performance,
+            leases=self._effect_leases,
+            gate=self._gate,
+            lease=self._lease,
+            new_token=self._token,
+            staged=self._staged,
+            stopping=self._stopping,
+            pause=self._pause,
+        )
 
     def _suspects(self) -> Suspects:
         return Suspects(
