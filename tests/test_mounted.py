@@ -81,7 +81,7 @@ async def on_the_loop(event, tx):
     await tx.execute("INSERT INTO orders (event_key) VALUES ('never')")
     while not pathlib.Path("open").exists():
         try:
-            await asyncio.sleep(3600)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
             pass
 
