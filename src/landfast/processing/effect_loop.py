@@ -35,6 +35,8 @@ class EffectLoop:
     """Set when there is something to perform."""
     stopping: asyncio.Event
     pause: Callable[[float, asyncio.Event], Awaitable[None]]
+    is_safe: Callable[[], bool]
+    """Whether what is performed can be written down durably."""
     _taken: int = 0
     """Places in use."""
     _is_full: bool = False
@@ -62,7 +64,7 @@ class EffectLoop:
     async def _take_into(self, claims: asyncio.TaskGroup) -> bool:
         """Whether to look again at once."""
         self._is_full = self._taken >= EFFECTS_AT_ONCE
-        if self._is_full:
+        if self._is_full or not self.is_safe():
             return False
         async with AsyncExitStack() as inside:
             await inside.enter_async_context(self.gate.shared())

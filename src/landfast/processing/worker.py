@@ -241,6 +241,7 @@ class Worker:
             staged=self._staged,
             stopping=self._stopping,
             pause=self._pause,
+            is_safe=lambda: not self.outages.unsafe,
         )
 
     def _suspects(self) -> Suspects:
