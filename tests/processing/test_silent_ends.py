@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any, NoReturn
 
 import pytest
@@ -85,7 +85,6 @@ def raises(error: BaseException) -> Callable[[], Awaitable[None]]:
 
 BAD: dict[str, Callable[[], Awaitable[None]]] = {
     "cancels_itself": cancels_itself,
-    "deadline": swallows_the_cancellation_at_its_deadline,
     "circle": is_its_own_cause,
     "mute": raises(MuteError()),
     "cancelled": raises(asyncio.CancelledError()),
@@ -115,7 +114,7 @@ async def are(shop: Shop, wanted: dict[State, int]) -> bool:
 
 @pytest.mark.req("R24")
 async def test_no_handler_ends_the_hand_that_runs_it(live: Shop, caplog: pytest.LogCaptureFixture) -> None:
-    live.on("bad", name="bad", attempts=1, deadline=0.1)(misbehave)
+    live.on("bad", name="bad", attempts=1)(misbehave)
     live.on("good", name="good")(insert)
     async with running(live, hands=1):
         for key in BAD | ODD:
@@ -130,7 +129,7 @@ async def test_no_handler_ends_the_hand_that_runs_it(live: Shop, caplog: pytest.
 async def test_a_backlog_of_them_costs_no_neighbour_an_attempt(shop: Shop) -> None:
     attempts: list[int] = []
 
-    @shop.on("*", attempts=1, deadline=0.2)
+    @shop.on("*", attempts=1)
     async def create_order(event: Event, tx: Any) -> None:
         await insert(event, tx)
         attempts.append(event.attempt)
@@ -145,7 +144,7 @@ async def test_a_backlog_of_them_costs_no_neighbour_an_attempt(shop: Shop) -> No
 
 
 async def test_a_suspect_that_cancels_itself_does_not_end_the_look_for_suspects(live: Shop) -> None:
-    live.on("*", name="bad", attempts=1, deadline=0.1)(misbehave)
+    live.on("*", name="bad", attempts=1)(misbehave)
     await live.deliver(*BAD, *ODD)
     assert len(await live.inbox.claim(token=token(DEAD, 1), lease=30, limit=99)) == len(BAD | ODD)
     await live.inbox.abandon(worker=DEAD)
@@ -162,7 +161,6 @@ async def test_no_effect_ends_the_loop_that_performs_it(live: Shop) -> None:
             await (BAD | ODD)[how]()
 
     live.effect(odd, attempts=1)
-    live.registry.effects["odd"] = replace_deadline(live, "odd", 0.1)
 
     @live.on()
     async def create_order(event: Event, tx: Any) -> None:
@@ -176,8 +174,33 @@ async def test_no_effect_ends_the_loop_that_performs_it(live: Shop) -> None:
         await until(lambda: effects_are(live, wanted), "effects go on")
 
 
-def replace_deadline(shop: Shop, name: str, deadline: float) -> Any:
-    return replace(shop.registry.effects[name], deadline=deadline)
+def waits_in_a_thread() -> None:
+    threading.Event().wait(1)
+
+
+@pytest.mark.parametrize("colour", ["async", "sync"])
+async def test_a_handler_that_hangs_says_where_and_its_hand_goes_on(live: Shop, colour: str) -> None:
+    async def on_loop(event: Event, tx: Any) -> None:
+        await insert(event, tx)
+        await swallows_the_cancellation_at_its_deadline()
+
+    def in_thread(event: Event, tx: Any) -> None:
+        waits_in_a_thread()
+
+    handler = on_loop if colour == "async" else in_thread
+    live.on("late", name="late", attempts=1, deadline=0.1)(handler)
+    live.on("good", name="good")(insert)
+    await live.deliver("late", type_="late")
+    async with running(live, hands=1):
+        await until(lambda: live.state_is("late", State.DEAD), "it is dead")
+        await live.deliver("good", type_="good")
+        await until(lambda: live.state_is("good", State.DONE), "its hand goes on")
+    [attempt] = (await live.show("late")).history[-1].attempts
+    assert attempt.error == "DeadlineError"
+    inner = "swallows_the_cancellation_at_its_deadline" if colour == "async" else "waits_in_a_thread"
+    assert f"in {handler.__name__}\n" in attempt.trace and f"in {inner}\n" in attempt.trace
+    assert "landfast/processing" not in attempt.trace, "none of our own frames"
+    assert await live.orders() == ["good"]
 
 
 async def effects_are(shop: Shop, wanted: dict[EffectState, int]) -> bool:

@@ -180,7 +180,9 @@ class Floor:
     async def perform(self, claimed: list[ClaimedEffect]) -> None:
         chance = SeededChance(self.hands)
         ledger, registry, clock = self.shop.ledger, self.shop.registry, self.shop.clock
-        await Performance(ledger, registry, clock, chance, self.threads, Watch(_hung)).perform(claimed)
+        performance = Performance(ledger, registry, clock, chance, self.threads, Watch(_hung))
+        async for _ in performance.perform(claimed):
+            pass
 
     def digest(self, key: str) -> ReceiptDigest:
         return receipt_digest(self.shop.inbox_id, "stripe", key)
