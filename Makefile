@@ -13,7 +13,7 @@ TESTS  ?= tests
 # Many tests wait for servers and processes more than they compute: one more at a time than there are cores.
 JOBS   ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
-.PHONY: help demo test check requirements bench mutants fuzz chaos soak powerloss docs format lock clean
+.PHONY: help demo test check requirements bench mutants fuzz chaos stops soak powerloss docs format lock clean
 
 help:            ## what can be made
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -45,6 +45,9 @@ bench: $(VENV)/bench  ## how fast it is: ratios to an empty server, on this mach
 chaos: $(VENV)/dev  ## crashes at every step of both halves, then the nemesis: everything goes wrong at once; half of CHAOS_SECONDS (600) each
 	@$(BIN)/python -m tests.crash --seconds $$(expr $(or $(CHAOS_SECONDS),600) / 2)
 	@$(BIN)/python -m tests.nemesis --seconds $$(expr $(or $(CHAOS_SECONDS),600) / 2)
+
+stops: $(VENV)/dev  ## STOPS (200) stops under load, beside busy processes, plain and TLS; SEED repeats them
+	@$(BIN)/python -m tests.processes.stops --stops $(or $(STOPS),200) $(if $(SEED),--seed $(SEED))
 
 soak: $(VENV)/dev  ## a thousand random lives of an inbox against a model, and the models at greater depth
 	@LANDFAST_EXAMPLES=1000 $(BIN)/python -m pytest -n auto tests/properties && $(BIN)/python -m models --deep && $(BIN)/python -m simulations.regions --deep

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from landfast.ports.provider import Secret
 from landfast.testing.signing import sign
 from landfast.web.http.front import Limits
+from landfast.web.http.listener import listen
 from landfast.web.http.protocol import Connection
-from landfast.web.http.server import HttpServer, listen
+from landfast.web.http.server import HttpServer
 from tests.intake.desk import SECRET, Desk
 
 PATIENCE = 5.0
@@ -52,9 +53,9 @@ class Shop:
         self.is_open = False
 
     async def open(self) -> None:
-        listener = listen("127.0.0.1", 0)
-        self.port = listener.getsockname()[1]
-        await self.server.start(listener)
+        self.listener = listen("127.0.0.1", 0)
+        self.port = self.listener.getsockname()[1]
+        await self.server.start(self.listener)
         self.is_open = True
 
     async def close(self) -> None:
@@ -71,6 +72,12 @@ class Shop:
         client = Client(reader, writer)
         self.clients.append(client)
         return client
+
+    async def connect_by(self, sender: socket.socket, **options: Any) -> Client:
+        """On a socket that has connected already."""
+        reader, writer = await asyncio.open_connection(sock=sender, **options)
+        self.clients.append(Client(reader, writer))
+        return self.clients[-1]
 
     async def connect_narrow(self) -> tuple[Client, Connection]:
         """A connection that holds a few KiB only, whose client does not read until it is asked to."""

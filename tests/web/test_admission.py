@@ -23,7 +23,8 @@ from landfast.testing.clock import SeededChance
 from landfast.testing.signing import sign
 from landfast.web.asgi import asgi_app
 from landfast.web.http.front import ROOM, SWEPT_AT_ONCE, Limits
-from landfast.web.http.server import HttpServer, listen
+from landfast.web.http.listener import listen
+from landfast.web.http.server import HttpServer
 from tests.intake.desk import SECRET, Desk, body, source
 from tests.web.client import Client, Reply, Shop
 

@@ -13,40 +13,18 @@ from typing import Any
 import pytest
 import trustme
 
-from landfast.domain.errors import ConfigError
 from landfast.journals.folder import ADOPTED, SEGMENTS
 from landfast.web.http import server as server_module
 from landfast.web.http.front import Limits
-from landfast.web.http.server import HttpServer, listen
+from landfast.web.http.listener import listen, refuse_newcomers
+from landfast.web.http.server import HttpServer
 from tests.intake.desk import Desk, body
 from tests.web.client import Client, Shop
 
 HEALTH = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
+FAR_OFF = 60.0
+"""Seconds: a grace that no test lives to see the end of."""
 OpenShop = Callable[..., Any]
-
-
-def test_a_second_server_on_the_same_port_is_refused_with_the_port_and_the_fix() -> None:
-    with listen("127.0.0.1", 0) as first:
-        port = first.getsockname()[1]
-        with pytest.raises(ConfigError, match=rf"Port {port} on 127\.0\.0\.1 is in use: .*another `port`"):
-            listen("127.0.0.1", port)
-
-
-def test_a_port_can_be_taken_again_at_once_after_its_server_is_gone() -> None:
-    first = listen("127.0.0.1", 0)
-    port = first.getsockname()[1]
-    first.close()
-    listen("127.0.0.1", port).close()
-
-
-@pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.1"])
-def test_a_host_that_is_not_this_machine_is_refused_with_a_sentence(host: str) -> None:
-    with pytest.raises(ConfigError, match=r"`host`"):
-        listen(host, 0)
-
-
-def test_a_port_that_needs_privileges_is_refused_with_a_sentence() -> None:
-    assert "above 1023" in server_module._why_not(PermissionError(13, "Permission denied"), "127.0.0.1", 80)
 
 
 def test_connections_are_capped_below_the_file_descriptors_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +64,14 @@ async def test_two_servers_can_share_one_listening_socket() -> None:
     await second.stop()
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With who is idle; nothing here looks at the clock."""
+    monkeypatch.setattr(server_module, "IDLE_SECONDS", 0.05)
+
+
 @pytest.mark.req("R3")
+@pytest.mark.usefixtures("impatient")
 async def test_stopping_answers_what_is_in_flight_and_closes_what_is_idle(shop: Shop) -> None:
     shop.desk.recorder.gate.clear()
     idle, busy, starting = [await shop.connect() for _ in range(3)]
@@ -115,10 +100,30 @@ async def test_what_does_not_end_within_the_grace_time_is_cut(shop: Shop) -> Non
     assert not shop.server.front.connections and shop.desk.is_balanced()
 
 
-async def test_a_connection_accepted_while_stopping_is_closed(shop: Shop) -> None:
-    shop.server.front.drain()
-    client = await shop.connect()
-    assert await client.rest() == b""
+@pytest.mark.req("R3")
+@pytest.mark.usefixtures("impatient")
+async def test_who_was_never_heard_is_listened_to_when_the_idle_ones_are_gone(shop: Shop) -> None:
+    idle, silent = [await shop.connect() for _ in range(2)]
+    assert (await idle.ask(HEALTH)).status == 200
+    refuse_newcomers(shop.listener)
+    stopping = asyncio.ensure_future(shop.server.stop(grace=FAR_OFF))
+    assert await idle.rest() == b""
+    reply = await silent.ask(shop.post(body()))
+    assert reply.status == 200 and reply.closes
+    await stopping
+    assert shop.desk.count().stored == 1
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_who_never_says_a_word_is_waited_for_as_long_as_for_any_request(shop: Shop) -> None:
+    silent = await shop.connect()
+    await shop.server_side()
+    stopping = asyncio.ensure_future(shop.server.stop(grace=FAR_OFF))
+    await asyncio.wait([stopping], timeout=6 * server_module.IDLE_SECONDS)
+    assert not stopping.done()
+    shop.pass_time(shop.server.front.limits.request_seconds)
+    await stopping
+    assert await silent.rest() == b""
 
 
 async def test_the_sweep_runs_by_itself(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,6 +171,46 @@ async def test_plain_bytes_on_a_tls_port_get_no_answer(open_shop: OpenShop, tls:
 
 
 @pytest.mark.req("R3")
+@pytest.mark.usefixtures("impatient")
+async def test_a_tls_handshake_that_has_not_begun_when_we_stop_ends_in_an_answer(
+    open_shop: OpenShop, tls: ssl.SSLContext, authority: trustme.CA
+) -> None:
+    shop = await open_shop(tls=tls)
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    with socket.create_connection(("127.0.0.1", shop.port)) as silent:
+        refuse_newcomers(shop.listener)
+        stopping = asyncio.ensure_future(shop.server.stop(grace=FAR_OFF))
+        await asyncio.wait([stopping], timeout=6 * server_module.IDLE_SECONDS)
+        assert not stopping.done(), "it does not count who is in the handshake"
+        client = await shop.connect_by(silent.dup(), ssl=trusting, server_hostname="127.0.0.1")
+        reply = await client.ask(shop.post(body()))
+        assert reply.status == 200 and reply.closes
+        await stopping
+
+
+async def test_a_tls_handshake_that_fails_is_waited_for_no_longer(open_shop: OpenShop, tls: ssl.SSLContext) -> None:
+    shop = await open_shop(tls=tls)
+    client = await shop.connect()
+    refuse_newcomers(shop.listener)
+    stopping = asyncio.ensure_future(shop.server.stop(grace=FAR_OFF))
+    await client.send(HEALTH)
+    async with asyncio.timeout(shop.server.front.limits.handshake_seconds / 2):
+        await stopping
+
+
+async def test_a_tls_handshake_that_outlasts_the_grace_holds_nobody_up(
+    open_shop: OpenShop, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "CUT_SECONDS", 0.05)
+    shop = await open_shop(tls=tls)
+    await shop.connect()
+    refuse_newcomers(shop.listener)
+    async with asyncio.timeout(shop.server.front.limits.handshake_seconds / 2):
+        await shop.server.stop(grace=0.2)
+
+
+@pytest.mark.req("R3")
 async def test_over_tls_a_client_that_ends_early_still_has_its_event_stored(
     open_shop: OpenShop, tls: ssl.SSLContext, authority: trustme.CA
 ) -> None:
@@ -181,9 +226,3 @@ async def test_over_tls_a_client_that_ends_early_still_has_its_event_stored(
     shop.desk.recorder.gate.set()
     await shop.desk.group.close()
     assert len(shop.desk.recorder.events) == 1
-
-
-def test_listening_needs_no_blocking_socket() -> None:
-    with listen("localhost", 0) as listener:
-        assert not listener.getblocking()
-        assert not listener.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT)

@@ -18,6 +18,9 @@ from landfast.web.http.server import HttpServer
 DRAIN = GRACE * 0.8
 """Seconds for the answers in flight. The rest of the grace is for the last commit and the last counters."""
 
+SUPERVISOR_SECONDS = 0.1
+"""For the supervisor to refuse newcomers on our listener. A signal to a whole group of processes may reach us first."""
+
 YOUNG = 10_000
 """Objects made between two collections: a batch of new events holds some thousands, none of which is garbage yet."""
 
@@ -43,4 +46,7 @@ async def _take_in(inbox: Inbox, listener: int, lifeline: Lifeline, tls: ssl.SSL
         gc.freeze()
         lifeline.say_ready()
         await stopping.wait()
+        await asyncio.sleep(SUPERVISOR_SECONDS)
+        if lifeline.is_cut:
+            server.refuse_newcomers()
         await server.stop(grace=DRAIN)

@@ -29,6 +29,8 @@ class Lifeline:
         self._end = end or _signal_self
         self._grace = grace
         self._let_go = threading.Event()
+        self.is_cut = False
+        """The supervisor is gone, and every child of it stops."""
 
     def hold(self) -> None:
         """Watch it from a thread, because a handler may block the event loop."""
@@ -40,6 +42,7 @@ class Lifeline:
             while self._socket.recv(64):
                 pass
         self._socket.close()
+        self.is_cut = True
         self._end(signal.SIGTERM)
         if not self._let_go.wait(self._grace):
             self._end(signal.SIGKILL)

@@ -17,7 +17,6 @@ from landfast.app.stores import open_inbox
 from landfast.domain.errors import ConfigError, StoreError
 from landfast.processes import reload, signals, tls
 from landfast.processes.abandon import abandon
-from landfast.processes.closing import refuse_new
 from landfast.processes.crew import Crew
 from landfast.processes.lifeline import Lifeline
 from landfast.processes.lives import News
@@ -25,7 +24,7 @@ from landfast.processes.plan import Plan
 from landfast.processes.renewal import Renewal
 from landfast.processes.supervisor import Supervisor
 from landfast.processes.systemd import Notices
-from landfast.web.http.server import listen
+from landfast.web.http.listener import listen, refuse_newcomers
 
 
 async def serve(
@@ -49,9 +48,8 @@ async def serve(
             notices.stopping()
             migrating.cancel()  # its transaction is rolled back, and the next start repeats it
             if listener is not None:
-                refuse_new(listener)
-                # Ours too: as long as one copy is open, nobody who knocks is told that we are gone.
-                listener.close()
+                refuse_newcomers(listener)
+                listener.close()  # the intakes go on accepting, and who knocks is refused when the last copy is closed
             supervisor.stop()
 
         def interrupted() -> None:

@@ -48,7 +48,7 @@ class Sweepable(Protocol):
 
     def expel(self) -> None: ...
 
-    def drain(self) -> None: ...
+    def let_go_if_idle(self) -> None: ...
 
     def cut(self) -> None: ...
 
@@ -65,9 +65,6 @@ class Front:
         """Bytes of bodies that are still arriving."""
         self.is_draining = False
         """Each answer is the last of its connection."""
-        self.is_closed = False
-        """Who has not said anything yet is not listened to any more."""
-        self.on_empty: Callable[[], None] = _ignore
         self._expendable: list[tuple[float, Sweepable]] = []
         self._expelled: set[Sweepable] = set()
 
@@ -100,11 +97,10 @@ class Front:
             connection.expire()
         return len(late) > SWEPT_AT_ONCE
 
-    def drain(self) -> None:
+    def let_idle_go(self) -> None:
         """Close what is idle; the rest closes after its answer."""
-        self.is_draining = self.is_closed = True
         for connection in list(self.connections):
-            connection.drain()
+            connection.let_go_if_idle()
 
     def cut(self) -> None:
         """Nobody gets more time."""
@@ -114,13 +110,7 @@ class Front:
     def leave(self, connection: Sweepable) -> None:
         self.connections.discard(connection)
         self._expelled.discard(connection)
-        if not self.connections:
-            self.on_empty()
 
 
 def _deadline(entry: tuple[float, Sweepable]) -> float:
     return entry[0]
-
-
-def _ignore() -> None:
-    pass

@@ -63,7 +63,6 @@ class Connection(asyncio.Protocol):
         self._front.connections.add(self)
         if is_full:
             self._send(self._front.intake.busy(), closes=True)
-        if is_full or self._front.is_closed:
             self._close()
 
     def data_received(self, data: bytes) -> None:
@@ -136,8 +135,9 @@ class Connection(asyncio.Protocol):
         else:
             self._transport.abort()
 
-    def drain(self) -> None:
-        if self._phase is Phase.HEAD and not self._buffer:
+    def let_go_if_idle(self) -> None:
+        # One that has not brought a request yet is no idle one: its sender waits for an answer, or is about to.
+        if self._phase is Phase.HEAD and self._is_used and not self._buffer:
             self._close()
 
     def cut(self) -> None:

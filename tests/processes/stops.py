@@ -1,0 +1,163 @@
+"""Stops under load, beside processes that leave the machine no rest. `make stops` makes many.
+
+python -m tests.processes.stops --stops 200                  new stops
+python -m tests.processes.stops --stops 200 --seed 7         the stops of one seed again
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import trustme
+
+from landfast.cli.storm.servers import Serve
+from landfast.processes.lifeline import GRACE
+from tests.processes.crowd import Crowd
+from tests.servers import Postgres, _fast_folder
+from tests.shops import ORDER, Shop, postgres_shop, sqlite_shop, until
+
+SENDERS = 24
+PATIENCE = 240.0
+"""Seconds for a renewal, on a machine that starts a process in ten."""
+STARVED_SECONDS = 10.0
+"""Until a supervisor that has been told to stop, and its children, have had their turn on a busy machine."""
+WARM = 100
+"""Answers before the signal comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    intakes: int
+    has_tls: bool
+    renews: bool
+    """SIGHUP first: each intake is replaced while the others go on."""
+    busy: int
+    """Processes that compute without end."""
+    role: Literal["intake", "all"] = "intake"
+    answers: int = WARM
+
+    @classmethod
+    def drawn(cls, chance: random.Random) -> Stop:
+        renews = chance.random() < 0.25
+        return cls(
+            intakes=chance.choice((1, 2, 4)),
+            has_tls=chance.random() < 0.5,
+            renews=renews,
+            busy=2 if renews else chance.randint(4, 6),  # a renewal starts its processes one after the other
+            role=chance.choice(("intake", "all")),
+            answers=chance.randint(WARM, 2 * WARM),
+        )
+
+    def __str__(self) -> str:
+        how = f"{'tls' if self.has_tls else 'plain'}, {self.intakes} intakes, role {self.role}, {self.busy} busy"
+        return how + (", SIGHUP and SIGTERM" if self.renews else ", SIGTERM")
+
+
+async def play(stop: Stop, shop: Shop) -> Crowd:
+    """Stop a server under load; AssertionError if one that was connected got no answer."""
+    await shop.create_orders()
+    shop.write(ORDER)
+    async with serving(shop, "--role", stop.role, intakes=stop.intakes, has_tls=stop.has_tls) as (serve, tls):
+        crowd = Crowd(shop, serve.port, tls)
+        with busy(stop.busy):
+            async with crowd.sending(SENDERS):
+                await until(lambda: len(crowd.answered) > stop.answers, True)
+                if stop.renews:
+                    await renew(serve)
+                    assert crowd.refused == 0, "the listener lives on"
+                crowd.ended = time.monotonic()
+                os.kill(serve.pid, signal.SIGTERM)
+                assert await serve.wait() == 0
+                crowd.took = time.monotonic() - crowd.ended
+    assert crowd.in_flight_at_the_end, "void: nothing was in flight"
+    assert crowd.unanswered == [], f"of those who were connected these got no answer: {crowd.unanswered}"
+    assert set(crowd.statuses) == {b"200"}, "a request was answered, and turned away"
+    assert crowd.took < GRACE + STARVED_SECONDS, f"it took {crowd.took:.1f} s"
+    async with shop.archive() as archive:
+        states = (await archive.census()).states
+    assert sum(states.values()) == len(crowd.answered), "what is stored is what was answered"
+    return crowd
+
+
+async def renew(serve: Serve) -> None:
+    before = set(serve.pids("intake"))  # they are replaced after all others
+    os.kill(serve.pid, signal.SIGHUP)
+
+    def is_replaced() -> bool:
+        now = set(serve.pids("intake"))
+        return len(now) == len(before) and not before & now
+
+    await serve.until(is_replaced, within=PATIENCE)
+
+
+@asynccontextmanager
+async def serving(
+    shop: Shop, *options: str, intakes: int, has_tls: bool
+) -> AsyncIterator[tuple[Serve, ssl.SSLContext | None]]:
+    """A server, and what its senders need to trust it."""
+    trusting = None
+    if has_tls:
+        authority, trusting = trustme.CA(), ssl.create_default_context()
+        authority.configure_trust(trusting)
+        authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(shop.folder / "tls.pem"))
+        options += ("--tls-cert", str(shop.folder / "tls.pem"))
+    async with shop.serving("--intakes", str(intakes), *options) as serve:
+        yield serve, trusting
+
+
+@contextmanager
+def busy(number: int) -> Iterator[None]:
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+async def campaign(stops: int, seed: int) -> None:
+    print(f"  .venv/bin/python -m tests.processes.stops --stops {stops} --seed {seed}", flush=True)
+    chance, server = random.Random(seed), Postgres()
+    sent, crossed, longest = 0, 0, 0.0
+    with tempfile.TemporaryDirectory(prefix="landfast-stops-", dir=_fast_folder()) as folder:
+        server.create()
+        try:
+            for number in range(stops):
+                stop, place = Stop.drawn(chance), Path(folder) / str(number)
+                place.mkdir()
+                is_sqlite = chance.random() < 0.5
+                shop = sqlite_shop(place) if is_sqlite else postgres_shop(place, server.dsn(server.new_database()))
+                print(f"{number + 1}: {'sqlite' if is_sqlite else 'postgres'}, {stop}", flush=True)
+                crowd = await play(stop, shop)
+                sent, crossed, longest = sent + len(crowd.answered), crossed + crowd.crossed, max(longest, crowd.took)
+        finally:
+            server.destroy()
+    print(f"{stops} stops, {sent} requests, the longest stop {longest:.1f} s: nobody who was connected went unanswered")
+    print(f"{crossed} met the end of a connection that was idle after an answer, and were sent again")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.processes.stops")
+    parser.add_argument("--stops", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=random.randrange(2**32))
+    wanted = parser.parse_args()
+    asyncio.run(campaign(wanted.stops, wanted.seed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""Nobody who has sent a request is left without an answer because we stop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import ssl
+import time
+from pathlib import Path
+
+import pytest
+
+from landfast.domain.lifecycle import State
+from landfast.web.http.listener import HANDSHAKE_SECONDS
+from tests.handshakes import begin_to_connect, handshakes, is_connected, let_through
+from tests.processes.crowd import answer_on, connect, connected, streams_of
+from tests.processes.stops import Stop, play, serving
+from tests.shops import DOOR, ORDER, Shop, postgres_shop, sqlite_shop, until
+
+STOPPED = "SIGTERM to the supervisor"
+SUPERVISOR_KILLED = "SIGKILL to the supervisor"
+ALL_SIGNALLED = "SIGTERM to each process, the intakes first"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Shop:
+    if request.param == "sqlite":
+        shop = sqlite_shop(tmp_path)
+    else:
+        shop = postgres_shop(tmp_path, request.getfixturevalue("database"))
+    await shop.create_orders()
+    shop.write(ORDER)
+    return shop
+
+
+@pytest.mark.req("R3")
+async def test_whoever_waits_to_be_accepted_when_the_stop_comes_is_answered(shop: Shop) -> None:
+    """The intakes stand still, so that the kernel has taken every connection and every byte, and nobody has read one."""
+    async with shop.serving("--intakes", "2") as serve:
+        idle = [await connected(serve.port) for _ in range(3)]
+        for number, (reader, writer) in enumerate(idle):  # known to an intake by now
+            writer.write(shop.sender.delivery(shop.sender.payment(f"evt_first_{number}")))
+            assert (await answer_on(reader)).startswith(b"http/1.1 200")
+        for pid in serve.pids("intake"):
+            os.kill(pid, signal.SIGSTOP)
+        waiting = [*idle, *[await connected(serve.port) for _ in range(20)]]
+        for number, (_, writer) in enumerate(waiting):
+            writer.write(shop.sender.delivery(shop.sender.payment(f"evt_{number}")))
+            await writer.drain()
+        os.kill(serve.pid, signal.SIGTERM)
+        intakes = serve.pids("intake")
+        await until(lambda: [_has_pending(pid, signal.SIGTERM) for pid in intakes], [True, True])
+        for pid in intakes:
+            os.kill(pid, signal.SIGCONT)
+        answers = [await answer_on(reader) for reader, _ in waiting]
+        assert await serve.wait() == 0
+    assert [answer[:12] for answer in answers] == [b"http/1.1 200"] * 23
+    assert await shop.count(State.READY) + await shop.count(State.DONE) == 26
+    for _, writer in waiting:
+        writer.close()
+
+
+@pytest.mark.req("R3")
+@pytest.mark.parametrize(
+    ("end", "intakes", "has_tls"),
+    [(STOPPED, 1, True), (STOPPED, 4, False), (SUPERVISOR_KILLED, 2, False), (ALL_SIGNALLED, 2, True)],
+)
+async def test_who_was_connecting_or_silent_when_the_stop_came_is_answered(
+    tmp_path: Path, end: str, intakes: int, has_tls: bool
+) -> None:
+    """SYN, SYN-ACK, the signal, and only then the ACK, perhaps a TLS handshake, and a signed request."""
+    shop = sqlite_shop(tmp_path)
+    shop.write()
+    async with serving(shop, "--role", "intake", intakes=intakes, has_tls=has_tls) as (serve, tls):
+        reader, writer = await streams_of(await connect(serve.port), tls)
+        writer.write(shop.sender.delivery(shop.sender.payment("evt_idle")))
+        assert (await answer_on(reader)).startswith(b"http/1.1 200")
+        silent = [await connect(serve.port) for _ in range(8)]
+        slow = begin_to_connect(serve.port)
+        await until(lambda: handshakes(serve.port), 1)
+        for pid in [*(serve.pids("intake") if end == ALL_SIGNALLED else []), serve.pid]:
+            os.kill(pid, signal.SIGKILL if end == SUPERVISOR_KILLED else signal.SIGTERM)
+        await until(lambda: _takes_nobody(serve.port), True)
+        let_through(slow)
+        assert await asyncio.to_thread(is_connected, slow, within=10)
+        assert await reader.read() == b"", "who is idle after an answer is let go first"
+        answers = [await _ask(shop, sender, tls, f"evt_{at}") for at, sender in enumerate([slow, *silent])]
+        writer.close()
+        assert await serve.wait() == (-signal.SIGKILL if end == SUPERVISOR_KILLED else 0)
+    assert [answer[:12] for answer in answers] == [b"http/1.1 200"] * 9
+    assert await shop.count(State.READY) == 10
+
+
+@pytest.mark.req("R3")
+@pytest.mark.parametrize("has_tls", [False, True])
+async def test_who_is_silent_when_its_intake_leaves_is_answered_by_it_and_who_comes_then_by_the_next(
+    tmp_path: Path, has_tls: bool
+) -> None:
+    """The intake gets what SIGHUP gets it, without the time that a renewal takes: the silent have only so much."""
+    shop = sqlite_shop(tmp_path)
+    shop.write()
+    async with serving(shop, "--role", "intake", intakes=1, has_tls=has_tls) as (serve, tls):
+        (leaving,) = serve.pids("intake")
+        reader, writer = await streams_of(await connect(serve.port), tls)
+        writer.write(shop.sender.delivery(shop.sender.payment("evt_idle")))
+        assert (await answer_on(reader)).startswith(b"http/1.1 200")
+        silent = await connect(serve.port)
+        # It accepts in turn: who is answered was accepted after the silent one.
+        assert (await _ask(shop, await connect(serve.port), tls, "evt_next")).startswith(b"http/1.1 200")
+        os.kill(leaving, signal.SIGTERM)
+        assert await reader.read() == b"", "who is idle after an answer is let go first"
+        newcomer = await connect(serve.port)
+        answer = await _ask(shop, silent, tls, "evt_silent")
+        assert leaving in serve.processes and answer.startswith(b"http/1.1 200")
+        await serve.until(lambda: serve.pids("intake") not in ([leaving], []))
+        assert (await _ask(shop, newcomer, tls, "evt_newcomer")).startswith(b"http/1.1 200")
+        writer.close()
+
+
+@pytest.mark.req("R3")
+@pytest.mark.parametrize(("intakes", "has_tls", "busy"), [(4, False, 0), (1, True, 2)])
+async def test_a_renewal_and_a_stop_under_load_leave_nobody_who_was_connected_without_an_answer(
+    tmp_path: Path, intakes: int, has_tls: bool, busy: int
+) -> None:
+    await play(Stop(intakes=intakes, has_tls=has_tls, renews=True, busy=busy), sqlite_shop(tmp_path))
+
+
+@pytest.mark.req("R3")
+async def test_a_stop_under_load_on_postgresql_leaves_nobody_without_an_answer(tmp_path: Path, database: str) -> None:
+    await play(Stop(intakes=2, has_tls=False, renews=False, busy=4, role="all"), postgres_shop(tmp_path, database))
+
+
+async def test_a_stop_is_quick_where_nobody_is_connected(tmp_path: Path) -> None:
+    shop = sqlite_shop(tmp_path)
+    shop.write()
+    async with shop.serving("--role", "intake", "--intakes", "2") as serve:
+        began = time.monotonic()
+        assert await serve.stop() == 0
+    assert time.monotonic() - began < HANDSHAKE_SECONDS, "it waits for handshakes that nobody has begun"
+
+
+async def test_sigterm_does_not_wait_for_a_database_that_says_nothing(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        shop = postgres_shop(tmp_path, f"postgresql://nobody@127.0.0.1:{silent.getsockname()[1]}/nowhere")
+        shop.write(ORDER)
+        async with shop.running("serve", "shop.py", "--port", "0") as process:
+            heard, _ = await asyncio.to_thread(silent.accept)
+            process.terminate()
+            async with asyncio.timeout(10):
+                assert await process.wait() == 0
+            heard.close()
+
+
+@pytest.mark.req("R24")
+async def test_a_worker_that_is_told_to_stop_finishes_every_handler_in_hand(tmp_path: Path, database: str) -> None:
+    shop = postgres_shop(tmp_path, database)
+    await shop.create_orders()
+    shop.write(ORDER.replace('succeeded")', 'succeeded", group=False)'), DOOR.replace("{os.getpid()}", "{event.key}"))
+    shop.settings["LANDFAST_HANDS"] = "4"
+    async with shop.serving() as serve:
+        for number in range(4):
+            assert await shop.send(serve, f"evt_{number}") == 200
+        await until(lambda: len(list(tmp_path.glob("inside-*"))), 4)
+        assert await shop.send(serve, "evt_later") == 200
+        os.kill(serve.pid, signal.SIGTERM)
+        (tmp_path / "open").touch()
+        assert await serve.wait() == 0
+    assert set(await shop.orders()) >= {f"evt_{number}" for number in range(4)}
+    assert await shop.count(State.CLAIMED) == 0, "what it has not begun is not left to a lease"
+
+
+async def _ask(shop: Shop, sender: socket.socket, tls: ssl.SSLContext | None, event: str) -> bytes:
+    reader, writer = await streams_of(sender, tls)
+    writer.write(shop.sender.delivery(shop.sender.payment(event)))
+    try:
+        return await answer_on(reader)
+    finally:
+        writer.close()
+
+
+def _takes_nobody(port: int) -> bool:
+    """Whether nobody new can connect: neither with success nor, as long as the listener is open, with a refusal."""
+    with socket.socket() as newcomer:
+        newcomer.settimeout(0.1)
+        return newcomer.connect_ex(("127.0.0.1", port)) != 0
+
+
+def _has_pending(pid: int, number: int) -> bool:
+    """Whether the signal was sent to a process that could not take it yet."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    shared = next(int(line.split()[1], 16) for line in lines if line.startswith("ShdPnd:"))
+    return bool(shared >> (number - 1) & 1)
