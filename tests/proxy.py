@@ -17,6 +17,8 @@ class Fate(Enum):
     """The words reach the server; its answer does not come back, and the client is hung up on."""
     SILENCE = auto()
     """The words reach the server; nothing comes back, and nobody hangs up."""
+    SWALLOW = auto()
+    """Neither the words nor what follows them reach the server; nothing comes back, and nobody hangs up."""
 
 
 class Proxy:
@@ -98,6 +100,11 @@ class Proxy:
                 await server.drain()
                 continue
             self._words = None
+            if self._fate is Fate.SWALLOW:
+                self.struck.set()
+                while await reader.read(65536):
+                    pass
+                return
             if self._fate is not Fate.CUT_BEFORE:
                 backwards.cancel()
                 await asyncio.gather(backwards, return_exceptions=True)

@@ -28,9 +28,6 @@ MEANWHILE = 25
 CUT_SECONDS = 2.0
 """Of a cable: longer than a moment of grace, and shorter than a statement's time."""
 
-IN_DOUBT_SECONDS = 0.3
-"""In which somebody surely has begun to record, or to commit."""
-
 STREAM = "landfast"
 RECORDING = b'{"id":"evt_'
 """Only who records says this to the inbox's database: it is how a body begins."""
@@ -144,13 +141,13 @@ async def cut_before_record(world: World, chance: random.Random) -> None:
 async def kill_intake_in_doubt(world: World, chance: random.Random) -> None:
     """It waits for the inbox to answer, and its senders wait for it."""
     machine = world.machines[0]
-    await _kill_in_doubt(world, chance, machine, machine.inbox_cable, "intake")
+    await _kill_in_doubt(world, chance, machine, machine.inbox_cable, RECORDING, "intake")
 
 
 async def kill_worker_in_doubt(world: World, chance: random.Random) -> None:
-    """It waits for the ledger to answer, perhaps to a COMMIT that arrives after its death."""
+    """It waits for an answer to its COMMIT."""
     machine = chance.choice(world.machines)
-    await _kill_in_doubt(world, chance, machine, machine.ledger_cable, "worker")
+    await _kill_in_doubt(world, chance, machine, machine.ledger_cable, b"COMMIT", "worker")
 
 
 TO_PROCESSES: tuple[Fault, ...] = (kill_intake, kill_worker, stop_worker, kill_drainer, kill_machine, kill_worker)
@@ -179,21 +176,17 @@ async def _kill(world: World, machine: Machine, role: str) -> None:
     await machine.process(role)
 
 
-async def _kill_in_doubt(world: World, chance: random.Random, machine: Machine, cable: Proxy, role: str) -> None:
-    """What it said last reaches the database after its death, or never."""
+async def _kill_in_doubt(
+    world: World, chance: random.Random, machine: Machine, cable: Proxy, words: bytes, role: str
+) -> None:
+    """All of them: one has said the words, and whether they reached the database is up to chance."""
+    await _strike(world, cable, words, chance.choice([Fate.SWALLOW, Fate.SILENCE]))
+    assert machine.serve is not None
+    for pid in machine.serve.pids(role):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+            world.killed.add(pid)
     await machine.process(role)
-    before = cable.held
-    cable.cut()
-    try:
-        await last(IN_DOUBT_SECONDS)
-        while cable.held == before:
-            await world.senders.more(1)
-        world.killed.add(await _signal(machine, role, signal.SIGKILL))
-        await world.senders.more(1)
-        if chance.random() < 0.7:
-            cable.hang_up()
-    finally:
-        cable.mend()
 
 
 async def _signal(machine: Machine, role: str, number: signal.Signals) -> int:
@@ -209,7 +202,8 @@ async def _signal(machine: Machine, role: str, number: signal.Signals) -> int:
 async def _strike(world: World, cable: Proxy, words: bytes, fate: Fate) -> None:
     cable.strike(words, fate)
     while not cable.struck.is_set():
-        await world.senders.more(1)
+        world.senders.must_move()
+        await asyncio.sleep(0.01)
 
 
 async def _leader(nodes: tuple[Nats, ...] | list[Nats], *, other_than: str = "") -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import asyncpg
+import msgspec
 
 from tests.crash.checker import check
 from tests.crash.history import unknown
@@ -20,6 +21,7 @@ from tests.journals.outages import last
 from tests.journals.spools import listing
 from tests.nemesis import histories
 from tests.nemesis.books import needless_deaths, read_books
+from tests.nemesis.exact import inexact
 from tests.nemesis.faults import STRANDS, STREAM, Fault
 from tests.nemesis.load import STALLED, StuckError
 from tests.nemesis.verdict import Verdict
@@ -167,11 +169,15 @@ async def _stop(found: World, verdict: Verdict) -> None:
 
 
 async def _prove(found: World, verdict: Verdict) -> None:
-    shop = found.machines[0].shop
-    code, out, err = await shop.run("proof", "--app", APP)
+    shop, senders = found.machines[0].shop, found.senders
+    _, out, err = await shop.run("proof", "--app", APP)
     verdict.proof = [*out.splitlines(), *err.splitlines()]
-    if code:
-        verdict.problems.append(f"proof: exit code {code}")
+    code, out, err = await shop.run("proof", "--app", APP, "--json")
+    if code not in (0, 1):
+        verdict.problems.append(f"proof: exit code {code}: {err}")
+        return
+    stored = len((await read_books(*found.dsns)).events)
+    verdict.problems += inexact(msgspec.json.decode(out), events=stored, answers=senders.answers)
 
 
 async def _check(found: World, verdict: Verdict) -> None:

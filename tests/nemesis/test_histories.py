@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from tests.crash.history import Line
 from tests.crash.test_checker import good, lose, write_twice
 from tests.nemesis import histories
 from tests.nemesis.books import HANDLERS, needless_deaths
+from tests.nemesis.exact import inexact
 from tests.nemesis.verdict import Verdict
 
 
@@ -51,3 +54,30 @@ def test_a_run_is_good_only_if_it_proves_something_and_nothing_is_wrong() -> Non
     assert not Verdict(7, void=["kill_leader did not happen"]).is_good
     assert not Verdict(7, problems=["I1: evt is lost"]).is_good
     assert "1 lost, 0 doubled, 1 problems" in str(Verdict(7, problems=["I1: evt is lost"]))
+
+
+def proof(**changed: int) -> dict[str, Any]:
+    """As `landfast proof --json` says it of ten stored events."""
+    told = {"stored": 10, "duplicate": 3, "in flight": 1}
+    stored = {"acknowledged": 9, "nobody was told": 1}
+    elsewhere = {"brought into the inbox": 4}
+    equations = [
+        {"name": "received", "left": {"received": 14}, "right": told, "holds": True},
+        {"name": "acknowledged is in the inbox", "left": {"in the inbox": 10}, "right": stored, "holds": True},
+        {"name": "what waited elsewhere arrives", "left": {"in a spool": 4}, "right": elsewhere, "holds": True},
+    ]
+    for equation in equations:
+        for side in (equation["left"], equation["right"]):
+            assert isinstance(side, dict)
+            side.update({name: value for name, value in changed.items() if name in side})
+    elsewhere |= {name: value for name, value in changed.items() if name == "waiting"}
+    return {"lost": changed.get("lost", 0), "doubled": 0, "equations": equations}
+
+
+@pytest.mark.parametrize(
+    "changed", [{"lost": 1}, {"in the inbox": 11}, {"waiting": 1}, {"in flight": 3}, {"nobody was told": 3}]
+)
+def test_a_proof_that_holds_and_is_not_exact_is_a_problem(changed: dict[str, int]) -> None:
+    answers = Counter({"200": 12, "unknown": 1, "hung up": 1})
+    assert list(inexact(proof(), events=10, answers=answers)) == []
+    assert len(list(inexact(proof(**changed), events=10, answers=answers))) == 1
