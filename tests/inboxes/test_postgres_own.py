@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import asyncpg
 import pytest
@@ -14,9 +16,9 @@ from landfast.domain.census import SourceTally, TallyReport
 from landfast.domain.errors import InboxUnavailableError, RowRefusedError
 from landfast.domain.ids import BootId
 from landfast.domain.lifecycle import Signal, State
-from landfast.inboxes.postgres import housekeeping, work
+from landfast.inboxes.postgres import flows, housekeeping, work
 from landfast.inboxes.postgres.statements import SQL
-from landfast.testing.conformance.inbox.bench import claim, claim_one, look, state_of
+from landfast.testing.conformance.inbox.bench import claim, claim_flows, claim_one, look, state_of
 from landfast.testing.factory import LEASE, deliveries, delivery, event_in, settlement, token
 from tests.inboxes.postgres_bench import PostgresBench
 from tests.servers import Postgres
@@ -336,3 +338,45 @@ async def _note_at_commit(bench: PostgresBench, table: str, events: str) -> None
         f"CREATE CONSTRAINT TRIGGER note AFTER {events} ON landfast.{table}"
         " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note()"
     )
+
+
+async def test_a_released_event_is_in_its_flow_again_after_a_second(bench: PostgresBench) -> None:
+    held = await event_in(bench.inbox, State.CLAIMED, delivery("early"))
+    await bench.inbox.record([delivery("late")])
+    await bench.inbox.flows()
+    await bench.inbox.settle([settlement(held, Signal.RELEASE)])
+    bench.clock.advance(flows.RESCAN_EVERY)
+    assert [one.key for one in await claim_flows(bench.inbox, 2, await bench.inbox.flows())] == ["early"]
+
+
+async def test_a_backlog_of_one_flow_costs_the_claims_of_the_others_nothing(bench: PostgresBench) -> None:
+    """A few steps in the index for each flow, before and after the planner knows how many rows there are."""
+    await bench.fetch(
+        "INSERT INTO landfast.work (event_id, received_at, source, type)"
+        " SELECT decode(md5(n::text), 'hex'), now(), 'shop', CASE WHEN n > 50000 THEN 'rare' ELSE 'many' END"
+        " FROM generate_series(1, 50010) AS n"
+    )
+    asked = {"flows": ([], [], [], True, "", "", 200), "claim_flows": (token(1), 30.0, 100, ["shop"], ["rare"], [0])}
+    for is_analyzed in (False, True):
+        if is_analyzed:
+            await bench.fetch("ANALYZE landfast.work")
+        for name, given in asked.items():
+            pages, passed_over = await _costs(bench, SQL[name], given)
+            assert passed_over < 100, name
+            assert pages < 300, name
+
+
+async def _costs(bench: PostgresBench, statement: str, given: tuple[Any, ...]) -> tuple[int, int]:
+    """How many pages it looked at, and how many rows it read in vain."""
+    connection = await asyncpg.connect(bench.dsn)
+    try:
+        explained = await connection.fetchval(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", *given)
+    finally:
+        await connection.close()
+    top = json.loads(explained)[0]["Plan"]
+    return top["Shared Hit Blocks"] + top["Shared Read Blocks"], _passed_over(top)
+
+
+def _passed_over(node: dict[str, Any]) -> int:
+    below = sum(map(_passed_over, node.get("Plans", ())))
+    return below + int(node.get("Rows Removed by Filter", 0) * node.get("Actual Loops", 1))

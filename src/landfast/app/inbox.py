@@ -42,7 +42,8 @@ class Inbox:
 
     def source(self, name: str, *, provider: str, secrets: Sequence[str], **options: Any) -> None:
         """Take webhooks at /in/{name}. Options: tolerance, dedup, dedup_key, ordered_by, body_limit, unhandled, ignore,
-        and those of the generic provider. Secrets are `env:NAME`, `file:PATH` or, in tests, the secret itself."""
+        concurrency, and those of the generic provider. Secrets are `env:NAME`, `file:PATH` or, in tests, the secret
+        itself."""
         if name in self.sources:
             raise ConfigError(f"source {name}: it is there already; keep it in landfast.toml or in the code, not twice")
         given = {"provider": provider, "secrets": list(secrets) if not isinstance(secrets, str) else secrets, **options}
@@ -61,10 +62,12 @@ class Inbox:
         deadline: float = 30.0,
         isolation: str | None = None,
         group: bool = True,
+        concurrency: int | None = None,
     ) -> Callable[[F], F]:
         """Run the function, once, for every event of the source whose type matches the pattern (`*` for any run of
         characters). Its writes on `tx` commit if and only if its receipt does. One that fails is tried again for as
-        long as `backoff` says, three days by default, and at most `attempts` times if that is given."""
+        long as `backoff` says, three days by default, and at most `attempts` times if that is given. With
+        `concurrency`, so many events of it at most run at the same time in one worker process."""
 
         def register(function: F) -> F:
             handler = name or _name_of(function)
@@ -80,6 +83,7 @@ class Inbox:
                     deadline=deadline,
                     isolation=isolation,
                     group=group,
+                    concurrency=concurrency,
                 )
             )
             return function
@@ -143,6 +147,8 @@ class Inbox:
         neither at its deadline nor when it is cancelled; where it returns, the handler is left behind."""
         check_handlers(self.registry, self.sources)
         self.registry.wants = {name: wants_of(source) for name, source in self.sources.items()}
+        limits = {name: source.concurrency for name, source in self.sources.items()}
+        self.registry.source_limits = {name: limit for name, limit in limits.items() if limit is not None}
         worker_id = worker_id or WorkerId(self.chance.bytes(8))
         return opening.worker(
             self.settings, self.registry, self._lifespans, worker_id, tell_suspects, self.clock, self.chance, hung

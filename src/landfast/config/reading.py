@@ -188,7 +188,8 @@ def _settled(
                 raise ConfigError(
                     f"{key} is {found[key]}, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL"
                 )
-    found.setdefault("hands", 1 if ledger.is_sqlite else 8)
+    # One handler gets half of them: eight connections to the ledger are what a PostgreSQL of four cores keeps busy.
+    found.setdefault("hands", 1 if ledger.is_sqlite else 16)
     _apply_preset(found, folder)
     return Settings(**found, sources=MappingProxyType(sources), providers=MappingProxyType(providers), folder=folder)
 

@@ -90,6 +90,8 @@ class SourceSettings:
     ignore: tuple[str, ...] = ()
     """Types, or patterns of them, that nobody wants: done at once, whatever handlers there are."""
     """Addresses and networks that may send; everybody unless it is set."""
+    concurrency: int | None = None
+    """How many of its events may run at the same time in one worker process; no limit unless it is set."""
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """What only this provider takes, such as verify_token; and all that describes the generic one."""
     described: Mapping[str, Any] | None = None

@@ -13,6 +13,7 @@ from typing import Protocol
 from landfast.domain.census import Census, TallyReport
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.filter import Filter
+from landfast.domain.flow import Flow
 from landfast.domain.ids import EventId, InboxId, Token, WorkerId
 from landfast.domain.outcome import Claim, Settlement
 from landfast.domain.summary import Cursor, EventRecord, EventSummary
@@ -42,10 +43,19 @@ class Recorder(Journal, Protocol):
 class Workbench(Protocol):
     """The workers' view."""
 
-    async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[Claim]:
-        """Lease up to `limit` ready events, oldest first, for `lease` seconds. Delayed events that are due are woken
-        first. Never returns a suspect or an expired claim. No event is leased twice at a time. Claiming changes no
-        counter. An event whose body is missing is refused at once, `body_missing`, and not returned."""
+    async def claim(
+        self, *, token: Token, lease: float, limit: int, flows: Sequence[Flow] | None = None
+    ) -> Sequence[Claim]:
+        """Lease up to `limit` ready events, oldest first, for `lease` seconds: of these flows as `flows` told them, or
+        of all. Of all, delayed events that are due are woken first. Never returns a suspect or an expired claim. No
+        event is leased twice at a time. Claiming changes no counter. An event whose body is missing is refused at
+        once, `body_missing`, and not returned."""
+        ...
+
+    async def flows(self) -> Sequence[Flow]:
+        """Every source and type that has a ready event, with the place of the oldest one; some of them at a time where
+        there are very many. Delayed events that are due are woken first. A million events of one flow make this no
+        slower. An event that was released, or committed late, may be missing for a second."""
         ...
 
     async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:

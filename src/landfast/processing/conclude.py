@@ -29,6 +29,12 @@ LOOKS_AGAIN = 60.0
 """Seconds until an event is looked at of which one handler is switched off and another has to be tried again: neither
 waits for the other longer than this."""
 
+SLOW_NEIGHBOUR = "slow_neighbour"
+"""Why an event is given back that was claimed with one that takes long."""
+
+GIVES_BACK = frozenset({"stopping", SLOW_NEIGHBOUR})
+"""Reasons for which an event is ready again at once."""
+
 
 @dataclass(slots=True)
 class Tomb:
@@ -213,7 +219,7 @@ def _settlement(docket: Docket) -> Settlement:
     claim = docket.claim
     if docket.delays:
         signal, who, tomb = Signal.RETRY if docket.counted else Signal.POSTPONE, "", docket.why
-        if docket.why is not None and docket.why.reason == "stopping" and not docket.counted:
+        if docket.why is not None and docket.why.reason in GIVES_BACK and not docket.counted:
             signal = Signal.RELEASE
         if docket.pauses:
             docket.delays.append(LOOKS_AGAIN)

@@ -56,6 +56,13 @@ class Crew:
         finally:
             self._at_work += 1
 
+    def leaves(self) -> None:
+        """One who is at work waits for a slow handler, and does nothing: another may take its place."""
+        self._at_work -= 1
+
+    def comes_back(self) -> None:
+        self._at_work += 1
+
     def call(self) -> None:
         """There may be more to do than those at work can hold: one who rests comes, if that would help."""
         if self._at_work >= ENOUGH and self._is_busy():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import assert_never
@@ -19,13 +19,14 @@ from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, ReceiptKey, Settlement, Tries
 from landfast.domain.unhandled import Unhandled
 from landfast.ports.clock import Clock
-from landfast.processing.conclude import Conclusion
+from landfast.processing.conclude import SLOW_NEIGHBOUR, Conclusion
 from landfast.processing.group import Grouping
 from landfast.processing.outages import Outages, Turn
 from landfast.processing.pace import Pace
 from landfast.processing.registry import Handler, Registry
+from landfast.processing.shares import Hold, Shares
 from landfast.processing.switches import Pauses
-from landfast.processing.work import Deferred, Done, Failed, Paused, Result, Spent, Work
+from landfast.processing.work import Deferred, Done, Failed, Paused, Plan, Result, Spent, Work
 
 CRASHES_AT_MOST = 3
 """Crashes while running alone before an event is a dead letter: one may be bad luck, a second too, not a third."""
@@ -33,19 +34,11 @@ CRASHES_AT_MOST = 3
 
 _pairs = msgspec.json.Decoder(list[tuple[str, str]]).decode
 
+LOOKS_AT_LIMIT_AGAIN = 1.0
+"""Seconds until an event is tried again of which one handler has run, and another was at its limit."""
+
 WAKES_EARLY = 1.0
 """Seconds by which the database's clock may run ahead of ours without a handler being put off again."""
-
-
-@dataclass(slots=True)
-class Plan:
-    """One claimed event: what is to run, and what came of it."""
-
-    claim: Claim
-    works: list[Work] = field(default_factory=list)
-    results: dict[Work, Result] = field(default_factory=dict)
-    settlement: Settlement | None = None
-    """Decided without running anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +50,34 @@ class Execution:
     conclusion: Conclusion
     clock: Clock
     pauses: Pauses = field(default_factory=Pauses)
+    shares: Shares = field(default_factory=Shares)
 
-    async def execute(self, claims: Sequence[Claim], pace: Pace) -> list[Settlement]:
-        """Prepare every event, run what has to run, and say what each comes to."""
-        plans = [self._prepared(claim) for claim in claims]
-        await self._run(plans, pace)
-        pace.went(count=len(claims), seconds=sum(map(_seconds, plans)))
+    async def execute(self, claims: Sequence[Claim], pace: Pace, hold: Hold | None = None) -> list[Settlement]:
+        """Prepare every event, run what has to run, and say what each comes to that was not let go of meanwhile."""
+        hold = hold or Hold()
+        hold.plans = {claim.event_id: self._prepared(claim) for claim in claims}
+        await self._run(hold, pace)
+        pace.went(count=len(claims), seconds=sum(map(_seconds, hold.plans.values())))
+        self.shares.went(hold)
+        return await self._settle(_taken(hold.plans.values()))
+
+    async def let_go(self, hold: Hold) -> list[Settlement]:
+        """A handler is slow: what it does not run now is no longer this hand's. What is decided is settled, the rest
+        goes back to the inbox untried, for other hands and other workers."""
+        going = _taken(plan for event, plan in hold.plans.items() if event not in hold.running)
+        hold.let_go += len(going)
+        for plan in going:
+            for work in plan.works:
+                plan.results.setdefault(work, Deferred(SLOW_NEIGHBOUR, 0.0))
+        return await self._settle(going)
+
+    def handlers_of(self, source: str, type_: str) -> Sequence[Handler]:
+        """Those that would run now for such an event."""
+        if source in self.pauses.sources or self.registry.wants_of(source).ignores(type_):
+            return ()
+        return [one for one in self.registry.handlers_for(source, type_) if one.name not in self.pauses.handlers]
+
+    async def _settle(self, plans: Sequence[Plan]) -> list[Settlement]:
         open_plans = [plan for plan in plans if plan.settlement is None]
         concluded = await self.conclusion.conclude([(plan.claim, plan.results) for plan in open_plans])
         return [plan.settlement for plan in plans if plan.settlement is not None] + concluded
@@ -126,33 +141,35 @@ class Execution:
     def _receipt(self, claim: Claim, handler: HandlerName) -> ReceiptKey:
         return ReceiptKey(receipt_digest(self.inbox, claim.source, claim.key), handler, claim.run)
 
-    async def _run(self, plans: Sequence[Plan], pace: Pace) -> None:
+    async def _run(self, hold: Hold, pace: Pace) -> None:
         by_handler: dict[HandlerName, list[Work]] = {}
-        owner: dict[Work, Plan] = {}
-        for plan in plans:
+        for plan in hold.plans.values():
             for work in plan.works:
                 by_handler.setdefault(work.handler.name, []).append(work)
-                owner[work] = plan
-        for works in by_handler.values():
-            for work, result in (await self._run_handler(works, pace)).items():
-                owner[work].results[work] = result
+        # Those that were slow the last time come last, so that nobody waits for them.
+        for _, works in sorted(by_handler.items(), key=lambda each: each[0] in self.shares.slow):
+            await self._run_handler(works, hold, pace)
 
-    async def _run_handler(self, works: Sequence[Work], pace: Pace) -> dict[Work, Result]:
-        handler, results = works[0].handler, dict[Work, Result]()
-        while works:
+    async def _run_handler(self, works: Sequence[Work], hold: Hold, pace: Pace) -> None:
+        handler = works[0].handler
+        while works := [work for work in works if not hold.is_let_go(work)]:
+            if not self.shares.admit(hold, handler):
+                hold.note(dict.fromkeys(works, Deferred("at_its_limit", LOOKS_AT_LIMIT_AGAIN)))
+                return
             match self.outages.turn_of(handler.name):
                 case Turn.ALL:
-                    return results | await self.grouping.run(handler, works, pace)
+                    await self.grouping.run(handler, works, hold, pace)
+                    return
                 case Turn.ONE:
-                    results |= await self._probe(handler, works[:1], pace)
+                    await self._probe(handler, works[:1], hold, pace)
                     works = works[1:]
                 case Paused() as refusal:
-                    return results | dict.fromkeys(works, refusal)
-        return results
+                    hold.note(dict.fromkeys(works, refusal))
+                    return
 
-    async def _probe(self, handler: Handler, works: Sequence[Work], pace: Pace) -> dict[Work, Result]:
+    async def _probe(self, handler: Handler, works: Sequence[Work], hold: Hold, pace: Pace) -> None:
         try:
-            return await self.grouping.run(handler, works, pace)
+            await self.grouping.run(handler, works, hold, pace)
         finally:
             self.outages.end_probe(handler.name)
 
@@ -180,6 +197,14 @@ def _crashed(claim: Claim) -> Spent:
 
 def _headers(claim: Claim) -> Mapping[str, str]:
     return MappingProxyType(dict(_pairs(claim.headers)))
+
+
+def _taken(plans: Iterable[Plan]) -> list[Plan]:
+    """Those that nobody has taken before: each is settled once."""
+    taken = [plan for plan in plans if not plan.is_let_go]
+    for plan in taken:
+        plan.is_let_go = True
+    return taken
 
 
 def _seconds(plan: Plan) -> float:

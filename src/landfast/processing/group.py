@@ -24,6 +24,8 @@ from landfast.processing.error_text import line_of, name_of
 from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
 from landfast.processing.registry import Handler
+from landfast.processing.shares import Hold
+from landfast.processing.switches import Pauses
 from landfast.processing.transact import StumbledError, Transactor
 from landfast.processing.work import Deferred, Failed, Result, Work
 
@@ -57,31 +59,36 @@ class Grouping:
     ledger: Ledger
     is_stopping: Callable[[], bool]
     outages: Outages
+    pauses: Pauses = field(default_factory=Pauses)
     excuses: Excuses = field(default_factory=Excuses)
 
-    async def run(self, handler: Handler, works: Sequence[Work], pace: Pace) -> dict[Work, Result]:
-        """What came of each event, every one of them."""
-        results: dict[Work, Result] = {}
+    async def run(self, handler: Handler, works: Sequence[Work], hold: Hold, pace: Pace) -> None:
+        """Note what came of each event, every one of them that is not let go of meanwhile."""
         waiting = deque([sorted(works, key=lambda work: work.order)])
         conflicts = 0
         halted: Result | None = None
         while waiting:
-            batch = waiting.popleft()
-            if halted is None and self.is_stopping():
-                halted = Deferred("stopping", 0.0)
-            if halted is not None:
-                results |= dict.fromkeys(batch, halted)
+            batch = [work for work in waiting.popleft() if not hold.is_let_go(work)]
+            halted = halted or self._halts(handler)
+            if halted is not None or not batch:
+                hold.note(dict.fromkeys(batch, halted) if halted else {})
                 continue
             group, rest = _cut(batch, handler, pace)
             if rest:
                 waiting.appendleft(rest)
+            hold.runs(handler, group)
             settled, again, conflicted = await self._attempt(handler, group, pace, conflicts)
             conflicts = conflicts + 1 if conflicted else 0
-            results |= self.outages.learn(handler.name, settled)
+            hold.note(self.outages.learn(handler.name, settled))
             waiting.extendleft(reversed(again))
             # The rest could only fail the same way, and each failure would count as an attempt.
             halted = next(filter(_is_outage, settled.values()), None) or self.outages.refusal(handler.name)
-        return results
+
+    def _halts(self, handler: Handler) -> Result | None:
+        """What those come to that have not started yet, where no more may start."""
+        if self.is_stopping():
+            return Deferred("stopping", 0.0)
+        return self.pauses.of(handler)
 
     async def _attempt(
         self, handler: Handler, group: list[Work], pace: Pace, conflicts: int

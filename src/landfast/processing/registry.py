@@ -16,6 +16,9 @@ from landfast.domain.unhandled import Unhandled, Wants
 
 _KEEP = Wants()
 
+CONCURRENCY_AT_MOST = 256
+"""As many as a worker can have hands."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handler:
@@ -31,6 +34,8 @@ class Handler:
     isolation: str | None
     group: bool
     """Whether events may share one ledger transaction when there is a backlog."""
+    concurrency: int | None = None
+    """How many of its events may run at the same time in one worker process; None for the share that each has."""
     is_async: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -59,6 +64,8 @@ class Registry:
         self.effects: dict[str, EffectHandler] = {}
         self.wants: Mapping[str, Wants] = {}
         """What each source says about types that nobody takes. A source that says nothing keeps them."""
+        self.source_limits: Mapping[str, int] = {}
+        """How many events of a source may run at the same time in one worker process, where that is limited."""
         self._known: dict[tuple[str, str], tuple[Handler, ...]] = {}
 
     def add_handler(self, handler: Handler) -> None:
@@ -67,6 +74,11 @@ class Registry:
             raise ConfigError(f"handler {handler.name}: the name is taken; give one of the two a name= of its own")
         if handler.isolation is not None and handler.isolation not in LEVELS:
             raise ConfigError(f"handler {handler.name}: isolation is one of {', '.join(LEVELS)}")
+        if handler.concurrency is not None and not 1 <= handler.concurrency <= CONCURRENCY_AT_MOST:
+            raise ConfigError(
+                f"handler {handler.name}: concurrency is {handler.concurrency};"
+                f" it must be from 1 to {CONCURRENCY_AT_MOST}, or left out"
+            )
         self.handlers.append(handler)
         self._known.clear()
 

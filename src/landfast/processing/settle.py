@@ -36,9 +36,12 @@ class Settler:
 
     async def submit(self, settlements: Sequence[Settlement]) -> None:
         """Take these; return when there is room for more, or at the stop."""
+        self.add(settlements)
+        await self._until(lambda: len(self._waiting) < WAITING_AT_MOST or self._stopping)
+
+    def add(self, settlements: Sequence[Settlement]) -> None:
         self._waiting.extend(settlements)
         self._tell()
-        await self._until(lambda: len(self._waiting) < WAITING_AT_MOST or self._stopping)
 
     async def flush(self) -> None:
         """Return when everything submitted so far is written, or at the stop."""

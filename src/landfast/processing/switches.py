@@ -16,6 +16,8 @@ from landfast.domain.switch import Switch, SwitchKind
 from landfast.ports.clock import Clock
 from landfast.ports.inbox import Switchboard, Workbench
 from landfast.processing.outages import Outages
+from landfast.processing.registry import Handler
+from landfast.processing.work import Paused
 
 LOOK_EVERY = 1.0
 """Seconds: what a pause, or somebody else's breaker, takes to reach this worker."""
@@ -53,6 +55,11 @@ class Pauses:
 
     sources: Mapping[str, Switch] = field(default_factory=dict)
     handlers: Mapping[str, Switch] = field(default_factory=dict)
+
+    def of(self, handler: Handler) -> Paused | None:
+        """What its events come to, if it is switched off, or its source."""
+        switch = self.sources.get(handler.source) or self.handlers.get(handler.name)
+        return None if switch is None else Paused(switch.reason, switch.why)
 
 
 @dataclass(slots=True)

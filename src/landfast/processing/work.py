@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from landfast.domain.event import Event
 from landfast.domain.fault import Fault
-from landfast.domain.outcome import Claim, ReceiptKey
+from landfast.domain.outcome import Claim, ReceiptKey, Settlement
 from landfast.processing.registry import Handler
 
 
@@ -76,3 +76,16 @@ class Paused:
 
 
 Result = Done | Buried | Failed | Spent | Deferred | Paused
+
+
+@dataclass(slots=True)
+class Plan:
+    """One claimed event: what is to run, and what came of it."""
+
+    claim: Claim
+    works: list[Work] = field(default_factory=list)
+    results: dict[Work, Result] = field(default_factory=dict)
+    settlement: Settlement | None = None
+    """Decided without running anything."""
+    is_let_go: bool = False
+    """It is this hand's no longer: it is being settled."""

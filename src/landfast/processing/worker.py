@@ -18,6 +18,7 @@ from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Workbench
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.wakeup import Wakeup
+from landfast.processing.claiming import Claiming
 from landfast.processing.conclude import Conclusion
 from landfast.processing.crew import Crew
 from landfast.processing.effect_loop import EffectLoop
@@ -31,8 +32,10 @@ from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
 from landfast.processing.perform import Performance
 from landfast.processing.registry import Registry
+from landfast.processing.relief import Relief
 from landfast.processing.requeue import REQUEUE_EVERY, Requeue
 from landfast.processing.settle import Settler
+from landfast.processing.shares import Hold, Shares
 from landfast.processing.suspects import Suspects
 from landfast.processing.switches import LOOK_EVERY, Bench, Pauses, Switches
 from landfast.processing.threads import Threads
@@ -90,6 +93,7 @@ class Worker:
         self._claims = 0
         self._stopping = asyncio.Event()
         self._crew = Crew(hands, clock)
+        self._shares = Shares(hands, registry.handlers, registry.source_limits)
         self._staged = asyncio.Event()
         self._gate = Gate(clock)
         self._tell_suspects = tell_suspects
@@ -105,12 +109,15 @@ class Worker:
         self._execution = Execution(
             inbox,
             registry,
-            Grouping(transactor, ledger, self._stopping.is_set, self.outages),
+            Grouping(transactor, ledger, self._stopping.is_set, self.outages, pauses),
             self.outages,
             Conclusion(ledger, clock, chance),
             clock,
             pauses,
+            self._shares,
         )
+        self._claiming = Claiming(bench, self._shares, self._execution, lease)
+        self._relief = Relief(self._execution, self._shares, self._crew, self._settler)
         self._effect_loop = self._performing(Performance(effects, registry, clock, chance, self._threads, watch))
 
     async def run(self) -> None:
@@ -177,6 +184,7 @@ class Worker:
         # The two databases are renewed apart: a slow handler that holds a SQLite ledger costs no lease in the inbox.
         return {
             "wakeup": self._listen,
+            "relief of slow hands": self._relief.run,
             "look at the switches": self._agree,
             "requeue": self._requeue_for_ever,
             "renewal of leases": partial(self._renew, self._bench, self._leases),
@@ -209,23 +217,31 @@ class Worker:
 
     async def _take(self, pace: Pace) -> Took:
         """Claim, execute, settle."""
-        limit = 1 if self.outages.infrastructure.is_open else pace.size
-        claims = await self._bench.claim(token=self._token(), lease=self._lease, limit=limit)
-        if len(claims) == limit:
-            self._crew.call()
-        if not await self._process(claims, pace):
-            return Took.NOTHING
-        return Took.ALL_IT_ASKED_FOR if len(claims) == limit else Took.ALL_THERE_WAS
+        hold = self._shares.open()
+        try:
+            is_probe = self.outages.infrastructure.is_open
+            taken = await self._claiming.claim(hold, pace, token=self._token(), is_probe=is_probe)
+            if taken.is_more or self._shares.is_waited_for(hold):
+                self._crew.call()
+            await self._process(taken.claims, taken.pace, hold)
+        finally:
+            self._shares.close(hold)
+            if self._shares.is_waited_for(hold):
+                self._crew.call()
+        if taken.is_more:
+            return Took.ALL_IT_ASKED_FOR
+        return Took.ALL_THERE_WAS if taken.claims else Took.NOTHING
 
-    async def _process(self, claims: Sequence[Claim], pace: Pace) -> bool:
+    async def _process(self, claims: Sequence[Claim], pace: Pace, hold: Hold | None = None) -> bool:
         if not claims:
             return False
-        token, count = claims[0].token, len(claims)
+        token, count, hold = claims[0].token, len(claims), hold or Hold()
         self._leases.took(token, count)
         try:
-            settlements = await self._execution.execute(claims, pace)
+            with self._relief.of(hold):
+                settlements = await self._execution.execute(claims, pace, hold)
         except BaseException:
-            self._leases.gave_back(token, count)
+            self._leases.gave_back(token, count - hold.let_go)
             raise
         await self._settler.submit(settlements)
         return True

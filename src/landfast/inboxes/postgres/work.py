@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import asyncpg
 
+from landfast.domain.flow import Flow
 from landfast.domain.ids import Token, WorkerId
 from landfast.domain.outcome import Claim, without_body
 from landfast.domain.unhandled import UnhandledCount
 from landfast.inboxes.postgres import rows
 from landfast.inboxes.postgres.connection import Connection, Connections
+from landfast.inboxes.postgres.flows import Flows
 from landfast.inboxes.postgres.settle import refuse
 from landfast.inboxes.postgres.statements import SQL
 from landfast.ports.clock import Clock
@@ -50,13 +52,28 @@ class Working:
         self._searched_at = float("-inf")
         self._known_suspects: list[int] = []
         """Where the last search of everything found some."""
+        self._flows = Flows(clock)
 
-    async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[Claim]:
+    async def claim(
+        self, *, token: Token, lease: float, limit: int, flows: Sequence[Flow] | None = None
+    ) -> Sequence[Claim]:
         async with self._connections.working() as connection:
+            if flows is not None:
+                sources, types, first = zip(*flows, strict=True) if flows else ((), (), ())
+                found = await connection.fetch(SQL["claim_flows"], token, lease, limit, sources, types, first)
+                return [rows.claim(row) for row in await _with_bodies(connection, found)]
             found = await self._claim(connection, token, lease, limit)
             if await self._wake(connection, enough=len(found) == limit) and len(found) < limit:
                 found += await self._claim(connection, token, lease, limit - len(found))
             return [rows.claim(row) for row in await _with_bodies(connection, found)]
+
+    async def flows(self) -> Sequence[Flow]:
+        async with self._connections.working() as connection:
+            await self._wake(connection, enough=True)
+            found = await self._flows.look(connection)
+            if not found and await self._wake(connection, enough=False):
+                found = await self._flows.look(connection)
+        return found
 
     async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:
         async with self._connections.working() as connection:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import apsw
 
+from landfast.domain.flow import Flow
 from landfast.domain.ids import EventId, Token, WorkerId, tokens_of
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, without_body
@@ -22,13 +24,28 @@ WOKEN_AT_ONCE = 1_000
 """Delayed events that one claim wakes at most: an hour's retries may all be due together, and a record must not wait
 for them."""
 
+FLOWS_AT_MOST = 200
+"""In one look. Senders make up types; who has more of them is served in turn."""
+
 
 class Working:
     _file: SqliteFile
     _clock: Clock
+    _flows_after = ("", "")
 
-    async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[Claim]:
-        return await self._file.run(partial(self._claim, {**self._lease(token, lease), "limit": limit}))
+    async def claim(
+        self, *, token: Token, lease: float, limit: int, flows: Sequence[Flow] | None = None
+    ) -> Sequence[Claim]:
+        asked = {**self._lease(token, lease), "limit": limit}
+        if flows is None:
+            return await self._file.run(partial(self._claim, asked))
+        return await self._file.run(partial(self._claim_flows, asked, flows))
+
+    async def flows(self) -> Sequence[Flow]:
+        found = await self._file.run(partial(self._flows, self._flows_after))
+        # Where there are more, the next look begins after these.
+        self._flows_after = found[-1][:2] if len(found) == FLOWS_AT_MOST else ("", "")
+        return [Flow(source, type_, first) for source, type_, first in found if first is not None]
 
     async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:
         return await self._file.run(partial(self._claim_suspect, self._lease(token, lease)))
@@ -60,9 +77,23 @@ class Working:
     def _claim(self, asked: dict[str, Any]) -> list[Claim]:
         """Crash after the COMMIT: the lease expires, and the events are looked at one by one."""
         with self._file.writing(durable=False) as connection:
-            woken = ask(connection, "wake", {**asked, "limit": WOKEN_AT_ONCE})
-            connection.executemany(SQL["unshelve"], woken)
+            self._wake(connection, asked)
             return _read(connection, asked, ask(connection, "claim", asked))
+
+    def _claim_flows(self, asked: dict[str, Any], flows: Sequence[Flow]) -> list[Claim]:
+        with self._file.writing(durable=False) as connection:
+            ready = [ask(connection, "flow_ready", {**asked, **flow._asdict()}) for flow in flows]
+            places = sorted(seq for found in ready for (seq,) in found)[: asked["limit"]]
+            return _read(connection, asked, ask(connection, "claim_flows", {**asked, "places": json.dumps(places)}))
+
+    def _flows(self, after: tuple[str, str]) -> list[tuple[str, str, int | None]]:
+        with self._file.writing(durable=False) as connection:
+            self._wake(connection, {"now": rows.micros(self._clock.now())})
+            return ask(connection, "flows", {"source": after[0], "type": after[1], "limit": FLOWS_AT_MOST})
+
+    def _wake(self, connection: apsw.Connection, asked: dict[str, Any]) -> None:
+        woken = ask(connection, "wake", {**asked, "limit": WOKEN_AT_ONCE})
+        connection.executemany(SQL["unshelve"], woken)
 
     def _claim_suspect(self, asked: dict[str, Any]) -> Claim | None:
         """Crash after the COMMIT: the lease expires, and the crash is counted."""
@@ -104,11 +135,10 @@ class Working:
 def _read(connection: apsw.Connection, asked: dict[str, Any], leased: Sequence[tuple[int]]) -> list[Claim]:
     if not leased:
         return []
-    places = [seq for (seq,) in leased]
-    window = {"first": min(places), "last": max(places), "token": asked["token"]}
-    claims = [rows.claim(row) for row in connection.execute(SQL["claimed"], window)]
-    if len(claims) < len(places):
-        for event, run, token in ask(connection, "bodiless", window):
+    places = {"places": json.dumps([seq for (seq,) in leased])}
+    claims = [rows.claim(row) for row in connection.execute(SQL["claimed"], places)]
+    if len(claims) < len(leased):
+        for event, run, token in ask(connection, "bodiless", places):
             apply(connection, without_body(event, run, token), asked["now"])
     return claims
 

@@ -1,4 +1,4 @@
 -- What a claim has just leased, and has no body.
 SELECT w.event_id, w.run, w.token
 FROM work w
-WHERE w.seq BETWEEN :first AND :last AND w.token = :token AND NOT EXISTS (SELECT 1 FROM body b WHERE b.seq = w.body_seq)
+WHERE w.seq IN (SELECT value FROM json_each(:places)) AND NOT EXISTS (SELECT 1 FROM body b WHERE b.seq = w.body_seq)

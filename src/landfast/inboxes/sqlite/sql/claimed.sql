@@ -3,5 +3,5 @@ SELECT w.event_id, w.run, w.token, w.forced, w.suspect, w.crashes, w.tries,
        b.source, b.key, b.type, b.entity, b.occurred_at, b.received_at, b.headers, b.body
 FROM work w
 JOIN body b ON b.seq = w.body_seq
-WHERE w.seq BETWEEN :first AND :last AND w.token = :token
+WHERE w.seq IN (SELECT value FROM json_each(:places))
 ORDER BY w.seq

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from landfast.domain.flow import Flow
 from landfast.domain.ids import EventId
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import Claim
@@ -45,6 +46,10 @@ async def state_of(inbox: DrivenInbox, event: EventId) -> State:
 
 async def claim(inbox: DrivenInbox, number: int, *, limit: int = 1, lease: float = LEASE) -> Sequence[Claim]:
     return await inbox.claim(token=token(number), lease=lease, limit=limit)
+
+
+async def claim_flows(inbox: DrivenInbox, number: int, flows: Sequence[Flow], *, limit: int = 1) -> Sequence[Claim]:
+    return await inbox.claim(token=token(number), lease=LEASE, limit=limit, flows=flows)
 
 
 async def claim_one(inbox: DrivenInbox, number: int) -> Claim:

@@ -1,0 +1,48 @@
+"""Where the oldest ready event of each flow is, and what is remembered of it from one look to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from landfast.domain.flow import Flow
+from landfast.inboxes.postgres.connection import Connection
+from landfast.inboxes.postgres.statements import SQL
+from landfast.ports.clock import Clock
+
+RESCAN_EVERY = 1.0
+"""Seconds. Below its place in a flow lie events that were released, or that committed late: none waits longer."""
+
+QUICK_SCAN = 0.005
+"""Seconds. A search for new flows that takes longer wades through what is left of finished rows, which an old
+transaction keeps from being removed: then it is made once a second, and not at every look."""
+
+FLOWS_AT_MOST = 200
+"""In one search, a few ms. Senders make up types; who has more of them is served in turn."""
+
+
+class Flows:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._places: dict[tuple[str, str], int] = {}
+        self._rescanned_at = float("-inf")
+        self._search_took = 0.0
+        self._after = ("", "")
+        """Where the next search begins."""
+
+    async def look(self, connection: Connection) -> Sequence[Flow]:
+        began = self._clock.monotonic()
+        is_search = self._search_took < QUICK_SCAN
+        if began - self._rescanned_at >= RESCAN_EVERY:
+            self._rescanned_at, is_search = began, True
+            self._places = {}
+        sources, types = [flow[0] for flow in self._places], [flow[1] for flow in self._places]
+        places = [*self._places.values()]
+        found = await connection.fetch(SQL["flows"], sources, types, places, is_search, *self._after, FLOWS_AT_MOST)
+        if is_search:
+            self._search_took = self._clock.monotonic() - began
+            self._after = (found[-1]["source"], found[-1]["type"]) if len(found) >= FLOWS_AT_MOST else ("", "")
+        for row in found:
+            flow = row["source"], row["type"]
+            # One of which nothing is ready stays known, and is looked at from the same place.
+            self._places[flow] = self._places.get(flow, 0) if row["first"] is None else row["first"]
+        return [Flow(row["source"], row["type"], row["first"]) for row in found if row["first"] is not None]

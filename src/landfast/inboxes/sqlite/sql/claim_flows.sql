@@ -1,0 +1,4 @@
+UPDATE work
+SET token = :token, leased_until = :until
+WHERE token IS NULL AND seq IN (SELECT value FROM json_each(:places))
+RETURNING seq

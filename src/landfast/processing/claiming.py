@@ -1,0 +1,58 @@
+"""What a hand claims next: whatever is there, or in turn where handlers have to share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from landfast.domain.ids import Token
+from landfast.domain.outcome import Claim
+from landfast.ports.inbox import Workbench
+from landfast.processing.execute import Execution
+from landfast.processing.pace import Pace
+from landfast.processing.shares import Hold, Shares, sharers_of
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    claims: Sequence[Claim]
+    pace: Pace
+    """By which they are run."""
+    is_more: bool
+    """There may be more that this worker might take now."""
+
+
+@dataclass(slots=True)
+class Claiming:
+    bench: Workbench
+    shares: Shares
+    execution: Execution
+    lease: float
+    _is_backlog: bool = False
+    """The last claim left something behind."""
+
+    async def claim(self, hold: Hold, pace: Pace, *, token: Token, is_probe: bool) -> Taken:
+        """While there is room for all handlers and no backlog, the oldest events, whatever they are: that is one
+        statement. Otherwise look at what waits, and take the events of one handler."""
+        if self.shares.matter and (hold.full or self._is_backlog):
+            taken = await self._in_turn(hold, pace, token=token, is_probe=is_probe)
+        else:
+            limit = 1 if is_probe else pace.size
+            claims = await self.bench.claim(token=token, lease=self.lease, limit=limit)
+            taken = Taken(claims, pace, is_more=len(claims) == limit)
+            flows = {(claim.source, claim.type) for claim in claims}
+            hold.sharers = frozenset().union(
+                *(sharers_of(flow[0], self.execution.handlers_of(*flow)) for flow in flows)
+            )
+        self._is_backlog = taken.is_more
+        return taken
+
+    async def _in_turn(self, hold: Hold, pace: Pace, *, token: Token, is_probe: bool) -> Taken:
+        choice = self.shares.choose(hold, await self.bench.flows(), self.execution.handlers_of)
+        if choice is None:
+            hold.sharers = frozenset()
+            return Taken((), pace, is_more=False)
+        hold.sharers = choice.sharers
+        limit = 1 if is_probe else choice.pace.size
+        claims = await self.bench.claim(token=token, lease=self.lease, limit=limit, flows=choice.flows)
+        return Taken(claims, choice.pace, is_more=len(claims) == limit or not choice.is_last)

@@ -1,0 +1,62 @@
+"""Relief for a hand that is held up by a slow handler: what else it holds goes on without it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from landfast.processing.crew import Crew
+from landfast.processing.execute import Execution
+from landfast.processing.settle import Settler
+from landfast.processing.shares import Hold, Shares
+
+SLOW_AFTER = 0.3
+"""Seconds. Beyond what a claim of quick events takes on a busy machine, so that nothing is given back in vain; short
+enough that an event that was claimed with a slow one is still done within a second."""
+
+
+class Relief:
+    def __init__(self, execution: Execution, shares: Shares, crew: Crew, settler: Settler) -> None:
+        self._execution = execution
+        self._shares = shares
+        self._crew = crew
+        self._settler = settler
+        self.slow_after = SLOW_AFTER
+        self._timers: dict[Hold, asyncio.TimerHandle] = {}
+        self._slow: list[Hold] = []
+        self._rang = asyncio.Event()
+
+    @contextmanager
+    def of(self, hold: Hold) -> Iterator[None]:
+        """While the claim in this hand is executed."""
+        self._set(hold)
+        try:
+            yield
+        finally:
+            self._timers.pop(hold).cancel()
+            if hold.slow:
+                self._crew.comes_back()
+
+    async def run(self) -> None:
+        """Let go of what slow hands hold, as they turn out to be slow."""
+        while True:
+            await self._rang.wait()
+            self._rang.clear()
+            while self._slow:
+                self._settler.add(await self._execution.let_go(self._slow.pop()))
+                self._crew.call()
+
+    def _set(self, hold: Hold) -> None:
+        self._timers[hold] = asyncio.get_running_loop().call_later(self.slow_after, self._ring, hold)
+
+    def _ring(self, hold: Hold) -> None:
+        # Again and again: a handler that was cut off at its deadline may be followed by the next slow one.
+        self._set(hold)
+        if hold.handler is None:
+            return
+        if not hold.slow:
+            self._crew.leaves()
+        self._shares.is_slow(hold, hold.handler)
+        self._slow.append(hold)
+        self._rang.set()

@@ -1,0 +1,183 @@
+"""How the hands of a worker are shared among handlers and sources, so that none of them can take them all.
+
+What is counted is hands. A hand runs its events one after the other, so a handler that is in three hands runs at most
+three events at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from landfast.domain.flow import Flow
+from landfast.domain.ids import EventId, HandlerName
+from landfast.processing.pace import Pace
+from landfast.processing.registry import Handler
+from landfast.processing.work import Plan, Result, Work
+
+
+class Sharer(NamedTuple):
+    """A handler or a source: whoever has a share of the hands."""
+
+    kind: str
+    name: str
+
+
+def sharers_of(source: str, handlers: Iterable[Handler]) -> frozenset[Sharer]:
+    return frozenset({Sharer("source", source), *map(_sharer, handlers)})
+
+
+def _sharer(handler: Handler) -> Sharer:
+    return Sharer("handler", handler.name)
+
+
+@dataclass(slots=True, eq=False)
+class Hold:
+    """What one hand holds."""
+
+    full: frozenset[Sharer] = frozenset()
+    """Who was at the limit when it began to claim: nothing of theirs may come of it."""
+    sharers: frozenset[Sharer] | None = None
+    """Whose events it holds. None while it claims: they may be anybody's who was not full."""
+    plans: dict[EventId, Plan] = field(default_factory=dict)
+    running: frozenset[EventId] = frozenset()
+    """The events of the transaction that is open now."""
+    handler: Handler | None = None
+    """Whose transaction it is."""
+    slow: set[HandlerName] = field(default_factory=set)
+    """Handlers that were slow in this claim."""
+    let_go: int = 0
+    """How many of its events are this hand's no longer."""
+
+    def may_hold(self, one: Sharer) -> bool:
+        return one not in self.full if self.sharers is None else one in self.sharers
+
+    def runs(self, handler: Handler, works: Iterable[Work]) -> None:
+        self.handler, self.running = handler, frozenset(work.claim.event_id for work in works)
+
+    def note(self, results: Mapping[Work, Result]) -> None:
+        """At once, not when all of them are through: whoever lets go of a part of it must know what is decided."""
+        for work, result in results.items():
+            self.plans[work.claim.event_id].results[work] = result
+
+    def is_let_go(self, work: Work) -> bool:
+        return self.plans[work.claim.event_id].is_let_go
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a hand claims next: flows that have the same handlers."""
+
+    flows: Sequence[Flow]
+    sharers: frozenset[Sharer]
+    pace: Pace
+    is_last: bool
+    """Nothing else waits that this hand might take."""
+
+
+@dataclass(slots=True)
+class Shares:
+    hands: int = 1
+    handlers: Sequence[Handler] = ()
+    sources: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """The limits of those that have one."""
+    slow: set[HandlerName] = field(default_factory=set)
+    """Handlers that were slow when they last ran."""
+    _holds: set[Hold] = field(default_factory=set)
+    _paces: dict[frozenset[Sharer], Pace] = field(default_factory=dict)
+    _turns: dict[frozenset[Sharer], int] = field(default_factory=dict)
+    """The number of the choice that took them last."""
+    _choices: int = 0
+    _passed_over_by: Hold | None = None
+    """Who saw something last that waits and could not be taken."""
+
+    @property
+    def matter(self) -> bool:
+        """One handler that nobody limits needs to share with nobody."""
+        return len(self.handlers) > 1 or bool(self.sources) or any(one.concurrency for one in self.handlers)
+
+    def open(self) -> Hold:
+        """A hand is about to claim."""
+        hold = Hold(self._full())
+        self._holds.add(hold)
+        if not hold.full:
+            self._passed_over_by = None
+        return hold
+
+    def close(self, hold: Hold) -> None:
+        self._holds.discard(hold)
+
+    def is_waited_for(self, hold: Hold) -> bool:
+        """Whether another hand may have passed over what this one no longer holds."""
+        return self._passed_over_by is not None and self._passed_over_by is not hold
+
+    def admit(self, hold: Hold, handler: Handler) -> bool:
+        """Whether this hand may run the handler: it may have let go of it while another one was slow."""
+        one = _sharer(handler)
+        if hold.may_hold(one) or hold not in self._holds:
+            return True
+        others = self._holds - {hold}
+        if not self._has_room(handler, sum(other.may_hold(one) for other in others), self.hands - len(others)):
+            return False
+        hold.sharers = frozenset({one, *(hold.sharers or ())})
+        return True
+
+    def is_slow(self, hold: Hold, handler: Handler) -> None:
+        """All that this hand still holds is what this handler runs now."""
+        hold.sharers = sharers_of(handler.source, [handler])
+        hold.slow.add(handler.name)
+        self.slow.add(handler.name)
+
+    def went(self, hold: Hold) -> None:
+        """A claim is through: whoever was not slow in it is slow no longer."""
+        if self.slow:
+            ran = {work.handler.name for plan in hold.plans.values() for work in plan.works}
+            self.slow -= ran - hold.slow
+
+    def choose(
+        self, hold: Hold, flows: Iterable[Flow], handlers_of: Callable[[str, str], Sequence[Handler]]
+    ) -> Choice | None:
+        """Of all that waits, the events whose handlers are in the fewest hands; among those, whose turn was longest
+        ago. So neither a backlog of one handler nor several of them delay another."""
+        groups: dict[frozenset[Sharer], list[Flow]] = {}
+        for flow in flows:
+            groups.setdefault(sharers_of(flow.source, handlers_of(flow.source, flow.type)), []).append(flow)
+        open_groups = [sharers for sharers in groups if not sharers & hold.full]
+        self._passed_over_by = hold if len(open_groups) < len(groups) else None
+        if not open_groups:
+            return None
+        chosen = min(open_groups, key=lambda sharers: self._rank(hold, sharers, groups[sharers]))
+        self._choices += 1
+        self._turns[chosen] = self._choices
+        pace = self._paces.setdefault(chosen, Pace())
+        return Choice(groups[chosen], chosen, pace, is_last=len(open_groups) == 1)
+
+    def _rank(self, hold: Hold, sharers: frozenset[Sharer], flows: Sequence[Flow]) -> tuple[int, int, int]:
+        handlers = {one for one in sharers if one.kind == "handler"}
+        held = sum(1 for other in self._holds if other is not hold and handlers & (other.sharers or frozenset()))
+        return held, self._turns.get(sharers, 0), min(flow.first for flow in flows)
+
+    def _full(self) -> frozenset[Sharer]:
+        if not self._holds:
+            return frozenset()
+        free = self.hands - len(self._holds)
+        full = {_sharer(one) for one in self.handlers if not self._has_room(one, self._held(_sharer(one)), free)}
+        for name, limit in self.sources.items():
+            if self._held(source := Sharer("source", name)) >= limit:
+                full.add(source)
+        return frozenset(full)
+
+    def _held(self, one: Sharer) -> int:
+        return sum(hold.may_hold(one) for hold in self._holds)
+
+    def _has_room(self, handler: Handler, held: int, free: int) -> bool:
+        """Whether one more of the free hands may take it. Without a limit of its own, a handler takes a hand only if
+        it holds fewer than are free: of 16 hands it gets 8, a second one that hangs 4, and the last hand is for one
+        that holds none. With a limit it may take all hands but the last."""
+        if handler.concurrency is not None and held >= handler.concurrency:
+            return False
+        if len(self.handlers) == 1 or not held:
+            return True
+        return free > 1 if handler.concurrency is not None else held < free
