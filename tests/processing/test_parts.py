@@ -7,8 +7,10 @@ from landfast.domain.breaker import Breaker
 from landfast.domain.errors import ConfigError
 from landfast.domain.ids import HandlerName
 from landfast.processing.budget import RetryBudget
+from landfast.processing.outages import Outages
 from landfast.processing.pace import GROUP_AT_MOST, Pace
 from landfast.processing.registry import EffectHandler, Handler, Registry
+from landfast.testing.clock import ManualClock
 
 
 def test_a_breaker_opens_probes_once_and_closes() -> None:
@@ -102,3 +104,19 @@ def test_several_handlers_may_take_one_event_in_the_order_of_their_registration(
     assert [found.name for found in registry.handlers_for("s", "x.y")] == ["a", "b"]
     assert registry.handlers_for("s", "x.y") is registry.handlers_for("s", "x.y")
     assert registry.handlers_for("nobody", "x.y") == ()
+
+
+def test_no_probe_is_made_of_what_is_unsafe_and_a_look_that_finds_it_safe_allows_one() -> None:
+    clock = ManualClock()
+    outages = Outages(clock)
+    outages.distrust("fsync is off")
+    for _ in range(5):
+        clock.advance(100)
+        with outages.turn() as may_start:
+            assert not may_start
+        outages.distrust("fsync is off")
+    assert outages.infrastructure.why == "fsync is off" and outages.wait() > 0
+    outages.distrust("")
+    assert outages.wait() == 0
+    with outages.turn() as may_start:
+        assert may_start and outages.infrastructure.is_open, "the probe's success closes it"
