@@ -14,6 +14,7 @@ from typing import Any
 
 from models.explore import Model, Verdict, explore
 from models.intake import Intake
+from models.loops import Loops
 from models.receipt_first import Design
 from models.suspects import Suspects
 
@@ -35,6 +36,7 @@ DESIGN = (
     Row("two workers, an effect", Design(workers=2, effects=True)),
     Row("suspects in a process of their own", Suspects()),
     Row("suspects between the others", Suspects(run="between")),
+    Row("loops that end, a handler that cancels itself", Loops()),
 )
 DEEP = (
     Row("two workers, three runs", Design(workers=2, runs=3)),
@@ -63,6 +65,9 @@ WEAKENED = (
     Row("runs two suspects at a time", Suspects("two_at_a_time"), holds=False),
     Row("runs others in the suspects' process", Suspects("others_in_their_process"), holds=False),
     Row("kills a suspect's process at a stop", Suspects("killed_at_a_stop"), holds=False),
+    Row("takes any cancellation for the stop", Loops("any_cancellation_is_the_stop"), holds=False),
+    Row("takes the stop for the handler's", Loops("no_cancellation_is_the_stop"), holds=False),
+    Row("a loop ends in silence", Loops("ends_in_silence"), holds=False),
 )
 
 

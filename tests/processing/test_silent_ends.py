@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
+from landfast.app.system import SystemClock
 from landfast.domain.errors import LoopEndedError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import WorkerId, token
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import EffectState
+from landfast.processing import invoke
 from landfast.processing.effect_loop import EffectLoop
 from landfast.processing.settle import Settler
 from landfast.processing.suspects import Suspects
@@ -207,6 +210,40 @@ async def effects_are(shop: Shop, wanted: dict[EffectState, int]) -> bool:
     return {state: count for state, count in (await shop.ledger.counts()).items() if count} == wanted
 
 
+async def test_a_handler_that_never_ends_is_left_behind_where_its_process_must_live_on(
+    live: Shop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(invoke, "GRACE", 0.05)
+    let_go, gone, left = asyncio.Event(), asyncio.Event(), set[Any]()
+    monkeypatch.setattr(invoke, "LEFT_BEHIND", left)
+
+    @live.on("stubborn", attempts=1, deadline=0.1)
+    async def stubborn(event: Event, tx: Any) -> None:
+        await insert(event, tx)
+        while not let_go.is_set():
+            try:
+                await let_go.wait()
+            except asyncio.CancelledError:
+                continue
+        with pytest.raises(Exception, match="transaction"):
+            await insert(event, tx)
+        gone.set()
+
+    live.on("good", name="good")(insert)
+    hung = asyncio.Event()
+    async with running(live, hands=1, hung=hung.set):
+        await live.deliver("stubborn", type_="stubborn")
+        await until(lambda: live.state_is("stubborn", State.DEAD), "it missed its deadline")
+        assert hung.is_set() and len(left) == 1
+        await live.deliver("good", type_="good")
+        await until(lambda: live.state_is("good", State.DONE), "its hand has another")
+        let_go.set()
+        await asyncio.wait_for(gone.wait(), 20)
+        await until(lambda: not left, "it ended after all")
+    assert await live.orders() == ["good"], "its transaction was taken away"
+    assert "still_running_after_its_deadline" in caplog.text and "stubborn" in caplog.text
+
+
 LOOPS = {
     "hand 0": (Worker, "_hand"),
     "suspects": (Suspects, "run_between"),
@@ -219,10 +256,19 @@ LOOPS = {
 }
 
 
+@pytest.fixture
+async def sqlite_live(tmp_path: Path) -> AsyncIterator[Shop]:
+    """The loops are the same on every store."""
+    opened = Shop("sqlite", str(tmp_path), clock=SystemClock())  # type: ignore[arg-type]
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
 @pytest.mark.parametrize("how", ["returns", "is cancelled"])
 @pytest.mark.parametrize("loop", LOOPS)
 async def test_a_loop_that_ends_while_nobody_stops_it_ends_the_worker_with_an_error(
-    live: Shop, loop: str, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    sqlite_live: Shop, loop: str, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def ends(*_: Any) -> None:
         if how == "is cancelled":
@@ -232,7 +278,7 @@ async def test_a_loop_that_ends_while_nobody_stops_it_ends_the_worker_with_an_er
     owner, name = LOOPS[loop]
     monkeypatch.setattr(owner, name, ends)
     with pytest.raises(LoopEndedError, match=loop):
-        await asyncio.wait_for(live.worker(hands=2).run(), 20)
+        await asyncio.wait_for(sqlite_live.worker(hands=2).run(), 20)
     assert f'loop="{loop}"' in caplog.text or f"loop={loop}" in caplog.text
 
 

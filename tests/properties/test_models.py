@@ -13,6 +13,7 @@ from models import world
 from models.__main__ import DESIGN, WEAKENED, Row
 from models.explore import Model, explore
 from models.intake import Intake
+from models.loops import Loops
 from models.receipt_first import Design
 from models.suspects import Suspects
 from tests.properties import expected
@@ -70,6 +71,7 @@ def test_the_design_holds_in_the_smallest_worlds() -> None:
     """`make check` explores the large ones."""
     small: tuple[Model[Any], ...] = (
         Intake(),
+        Loops(),
         Suspects(),
         Suspects(run="between"),
         Design(workers=2),
