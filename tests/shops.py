@@ -135,9 +135,9 @@ def postgres_shop(folder: Path, dsn: str) -> Shop:
     return Shop(folder, dsn, dsn)
 
 
-async def until(look: Callable[[], object], wanted: object) -> None:
+async def until(look: Callable[[], object], wanted: object, *, within: float = 30) -> None:
     """Poll, because other processes are at work."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(within):
         while True:
             seen = look()
             if (await seen if isinstance(seen, Awaitable) else seen) == wanted:

@@ -58,8 +58,9 @@ async def test_a_poison_event_in_a_group_of_200_is_buried_within_seconds_and_hur
     await deliver(shop, *keys)
     async with shop.serving("--role", "worker") as serve:
         worker = await serve.worker()
-        await until(lambda: shop.count(State.DONE), 199)
-        await until(lambda: shop.count(State.DEAD), 1)
+        # Five seconds on a machine that has nothing else to do: five processes start one after the other.
+        await until(lambda: shop.count(State.DONE), 199, within=90)
+        await until(lambda: shop.count(State.DEAD), 1, within=90)
         assert await serve.worker() != worker, "it died once, among its neighbours"
         assert await serve.stop() == 0
     log = (shop.folder / "serve.log").read_text()

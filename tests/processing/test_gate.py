@@ -79,7 +79,7 @@ async def test_whoever_stays_inside_for_long_stops_nobody_for_long() -> None:
     clock = ManualClock()
     gate = Gate(clock)
     async with somebody_inside(gate):
-        async with gate.alone() as is_alone, asyncio.timeout(5):
+        async with asyncio.timeout(5), gate.alone() as is_alone:
             assert not is_alone
             await enter(gate)
         clock.advance(REST_RATIO * HOLD - 0.01)
