@@ -232,12 +232,14 @@ async def test_a_handler_that_never_ends_is_left_behind_where_its_process_must_l
     live.on("good", name="good")(insert)
     hung = asyncio.Event()
     async with running(live, hands=1, hung=hung.set):
-        await live.deliver("stubborn", type_="stubborn")
-        await until(lambda: live.state_is("stubborn", State.DEAD), "it missed its deadline")
-        assert hung.is_set() and len(left) == 1
-        await live.deliver("good", type_="good")
-        await until(lambda: live.state_is("good", State.DONE), "its hand has another")
-        let_go.set()
+        try:
+            await live.deliver("stubborn", type_="stubborn")
+            await until(lambda: live.state_is("stubborn", State.DEAD), "it missed its deadline")
+            assert hung.is_set() and len(left) == 1
+            await live.deliver("good", type_="good")
+            await until(lambda: live.state_is("good", State.DONE), "its hand has another")
+        finally:
+            let_go.set()  # nothing else ends it
         await asyncio.wait_for(gone.wait(), 20)
         await until(lambda: not left, "it ended after all")
     assert await live.orders() == ["good"], "its transaction was taken away"

@@ -274,6 +274,27 @@ async def test_a_worker_that_is_stopped_while_the_inbox_is_away_waits_for_no_set
     assert await live.orders() == ["evt_1"]
 
 
+async def test_a_worker_that_is_stopped_does_not_wait_for_an_inbox_that_says_nothing(
+    live: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("landfast.processing.worker.LAST_SETTLEMENTS_SECONDS", 0.1)
+    tried = asyncio.Event()
+
+    async def silent(_: Any) -> Any:
+        tried.set()
+        await asyncio.Event().wait()
+
+    live.inbox.settle = silent
+    live.on(name="create_order")(insert)
+    await live.deliver("evt_1")
+    worker = live.worker(hands=1)
+    task = asyncio.create_task(worker.run())
+    await asyncio.wait_for(tried.wait(), 20)
+    worker.stop()
+    await asyncio.wait_for(task, 20)
+    assert await live.state("evt_1") is State.CLAIMED
+
+
 async def test_a_tombstone_that_cannot_be_written_is_written_at_the_next_claim(shop: Shop) -> None:
     bury, failures = shop.ledger.bury, 1
     calls: list[int] = []

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from enum import IntEnum
 from functools import partial
 from typing import Any
@@ -43,6 +44,10 @@ from landfast.processing.transact import Transactor
 
 POLL = 1.0
 """Seconds between looks at the inbox when nobody nudges us: what a lost wakeup costs at most."""
+
+LAST_SETTLEMENTS_SECONDS = 5.0
+"""For what is not settled yet when a worker stops. An inbox that says nothing must not use up the grace of ten seconds;
+what is left is found by its receipt."""
 
 Loop = Callable[[], Coroutine[Any, Any, None]]
 
@@ -148,7 +153,9 @@ class Worker:
             await loops.wait(*[loops.start(name, loop()) for name, loop in work.items()])
             await loops.cancel(*chores)
             self._settler.close()
-            await loops.wait(settling)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_SETTLEMENTS_SECONDS):
+                    await loops.wait(settling)
         finally:
             await loops.cancel()
             self._threads.close()
