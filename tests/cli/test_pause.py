@@ -164,3 +164,15 @@ def test_what_was_paused_and_is_in_the_code_no_longer_is_resumed_all_the_same(
     assert (ended.code, ended.out) == (0, "resumed handler create_order: 0 events that waited are ready\n")
     again = landfast("resume", "shop")
     assert (again.code, again.err) == (1, "landfast: source shop is not paused; see landfast pause\n")
+
+
+@pytest.mark.usefixtures("app")
+def test_a_pause_at_once_says_what_it_cannot_cancel(landfast: Run, folder: Path) -> None:
+    handler = '\n@inbox.on("shop", "*")\ndef in_a_thread(event, tx): ...\n'
+    (folder / "handlers.py").write_text(APP + handler)
+    said = landfast("pause", "in_a_thread", "--now").out
+    assert "paused handler in_a_thread" in said
+    assert "not cancelled, because a thread cannot be, and finished instead: in_a_thread" in said
+    told = landfast("pause", "--source", "shop", "--now", "--json").json
+    assert told == {"paused": "shop", "kind": "source", "now": True, "not_cancelled": ["in_a_thread"]}
+    assert "not cancelled" not in landfast("pause", "create_order", "--now").out

@@ -88,10 +88,7 @@ class Crowd:
         elif is_used:
             self.crossed += 1
         else:
-            now = time.monotonic()
-            self.unanswered.append(
-                f"{key}: no answer in {now - began:.3f} s, {now - self.ended:.3f} s after the signal"
-            )
+            self.unanswered.append(f"{key}: connected {began - self.ended:.3f} s after the signal, and not answered")
         if answer[9:12] == b"200":
             self.answered.add(key)
 

@@ -302,3 +302,30 @@ async def test_the_breaker_of_a_handler_that_is_in_the_code_no_longer_holds_up_n
     await shop.inbox.release(SOURCE, "stripe")
     await worker._switches.look()
     assert await shop.states() == {State.READY: 60}
+
+
+@pytest.mark.req("R33")
+@pytest.mark.parametrize(("kind", "name"), [(SOURCE, "stripe"), (HANDLER, "create_order")])
+async def test_a_pause_at_once_takes_back_what_is_in_hand_and_costs_no_attempt(
+    live: Shop, kind: SwitchKind, name: str
+) -> None:
+    entered, hangs = asyncio.Event(), True
+
+    @live.on(deadline=600)
+    async def create_order(event: Event, tx: Any) -> None:
+        await insert(event, tx)
+        entered.set()
+        if hangs:
+            await asyncio.Event().wait()
+
+    await live.deliver("evt_1")
+    async with running(live):
+        await entered.wait()
+        await live.inbox.throw(kind, name, why="it hangs", who="ada", at_once=True)
+        await until(lambda: live.state_is("evt_1", State.PAUSED), "taken back")
+        assert await live.orders() == [], "its transaction was rolled back"
+        hangs = False
+        await resume(live.inbox, kind, name)
+        await until(lambda: live.state_is("evt_1", State.DONE), "and done in the end")
+    assert attempts_of(await live.show("evt_1")) == [("create_order", 1, "done")]
+    assert await live.orders() == ["evt_1"]

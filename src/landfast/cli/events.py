@@ -160,6 +160,7 @@ def _record_fields(record: EventRecord) -> dict[str, Any]:
         **summary_fields(record.summary),
         "headers": json_or_text(record.headers),
         **body_fields(record.body),
+        "in_hand": asdict(record.in_hand) if record.in_hand else None,
         "schedule": [asdict(one) for one in schedules(record)],
         "history": [asdict(line) for line in record.history],
     }
@@ -182,6 +183,9 @@ def schedule_text(one: Schedule, *, now: datetime) -> str:
 
 def _say_record(record: EventRecord, ledger: dict[str, Any], *, now: datetime) -> None:
     say_pairs(summary_fields(record.summary))
+    if record.in_hand is not None:
+        since = f" since {record.in_hand.since:%Y-%m-%d %H:%M:%S}" if record.in_hand.since else ""
+        say(f"in the hands of worker {record.in_hand.worker}{since}")
     for one in schedules(record):
         say(f"{safe(one.handler)}: {schedule_text(one, now=now)}")
     say("\nhistory")

@@ -30,28 +30,33 @@ def kind_options(function: F) -> F:
 @click.command()
 @click.argument("name", metavar="[SOURCE | HANDLER]", required=False)
 @click.option("--why", default="", metavar="TEXT", help="For whoever finds it paused.")
+@click.option("--now", is_flag=True, help="Take back what workers have in hand, too; no attempt is counted.")
 @kind_options
 @app_option
 @json_option
-def pause(*, name: str | None, why: str, kind: SwitchKind | None, app: str | None, as_json: bool) -> int:
+def pause(*, name: str | None, why: str, now: bool, kind: SwitchKind | None, app: str | None, as_json: bool) -> int:
     """Stop processing a source or a handler; without a name, list what is paused.
 
     Its events are still acknowledged and kept; they wait until landfast resume, and lose no attempt. Workers hear of
-    it within a second. What a handler has in hand then is finished, and effects that are staged are performed.
+    it within a second. What a handler runs then is finished, and effects that are staged are performed. With --now it
+    is cancelled, and its transaction rolled back; what is committed stays done.
     """
     inbox = find_inbox(app)
     if name is None:
         _list(run(_paused(inbox)), as_json=as_json)
         return 0
     kind = kind_of(inbox, name, kind, app=app)
-    before = run(_pause(inbox, kind, name, why))
+    before = run(_pause(inbox, kind, name, why, now=now))
+    threads = _in_threads(inbox, kind, name) if now else []
     if as_json:
-        say_json({"paused": name, "kind": kind})
-    elif before is not None and not why:
+        say_json({"paused": name, "kind": kind} | ({"now": True, "not_cancelled": threads} if now else {}))
+    elif before is not None and not why and not now:
         told = f" ({safe(before.why)})" if before.why else ""
         say(f"{kind} {safe(name)} is paused already, by {safe(before.who)}{told}; landfast resume {safe(name)} ends it")
     else:
         say(f"paused {kind} {safe(name)}: what comes in is kept and waits; landfast resume {safe(name)} lets it go on")
+    if threads and not as_json:
+        say(f"not cancelled, because a thread cannot be, and finished instead: {', '.join(map(safe, threads))}")
     return 0
 
 
@@ -91,10 +96,17 @@ async def _paused(inbox: Inbox) -> Sequence[Switch]:
         return await switches.paused(archive)
 
 
-async def _pause(inbox: Inbox, kind: SwitchKind, name: str, why: str) -> Switch | None:
+def _in_threads(inbox: Inbox, kind: SwitchKind, name: str) -> list[str]:
+    """The handlers of it that are `def` and not `async def`."""
+    meant = [one for one in inbox.registry.handlers if name == (one.source if kind is SwitchKind.SOURCE else one.name)]
+    return [one.name for one in meant if not one.is_async]
+
+
+async def _pause(inbox: Inbox, kind: SwitchKind, name: str, why: str, *, now: bool) -> Switch | None:
     """The pause that was there before. It stays as it is, unless there is something new to say about it."""
     async with inbox.archive() as archive:
         before = next((one for one in await switches.paused(archive) if (one.kind, one.name) == (kind, name)), None)
-        if before is None or why:
-            await archive.throw(kind, name, why=why, who=operator())
+        if before is None or why or now:
+            why = why or (before.why if before else "")
+            await archive.throw(kind, name, why=why, who=operator(), at_once=now)
         return before

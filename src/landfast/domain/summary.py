@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from landfast.domain.ids import EventId, HandlerName
+from landfast.domain.ids import EventId, HandlerName, Token, worker_of
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import NO_TRIES, Attempt, Tries
 
@@ -46,6 +46,20 @@ class HistoryLine:
 
 
 @dataclass(frozen=True, slots=True)
+class InHand:
+    """Who has claimed an event."""
+
+    worker: str
+    """The id that the worker logs when it starts."""
+    since: datetime | None
+    """None where an older version claimed it."""
+
+
+def in_hand_of(token: Token | None, since: datetime | None) -> InHand | None:
+    return None if token is None else InHand(worker_of(token).hex(), since)
+
+
+@dataclass(frozen=True, slots=True)
 class EventRecord:
     summary: EventSummary
     headers: bytes
@@ -54,6 +68,8 @@ class EventRecord:
     """Oldest first."""
     tries: Mapping[HandlerName, Tries] = field(default_factory=lambda: NO_TRIES)
     """Of handlers that have failed and are tried again."""
+    in_hand: InHand | None = None
+    """While it is claimed."""
 
 
 @dataclass(frozen=True, slots=True)

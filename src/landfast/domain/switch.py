@@ -26,6 +26,8 @@ class Switch:
     at: datetime
     until: datetime | None = None
     """When it is in force no longer; None for until somebody releases it."""
+    at_once: bool = False
+    """Whether workers take back what they have in hand of it."""
 
     @property
     def reason(self) -> str:

@@ -188,7 +188,9 @@ class Switchboard(Protocol):
         """Those that are in force."""
         ...
 
-    async def throw(self, kind: SwitchKind, name: str, *, why: str, who: str, lasting: float | None = None) -> None:
+    async def throw(
+        self, kind: SwitchKind, name: str, *, why: str, who: str, lasting: float | None = None, at_once: bool = False
+    ) -> None:
         """In force from now on, for so many seconds or until it is released. One that was thrown before is
         replaced."""
         ...

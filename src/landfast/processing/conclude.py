@@ -32,7 +32,10 @@ waits for the other longer than this."""
 SLOW_NEIGHBOUR = "slow_neighbour"
 """Why an event is given back that was claimed with one that takes long."""
 
-GIVES_BACK = frozenset({"stopping", SLOW_NEIGHBOUR})
+RECALLED = "recalled"
+"""Why an event is given back that an operator took out of a worker's hand."""
+
+GIVES_BACK = frozenset({"stopping", SLOW_NEIGHBOUR, RECALLED})
 """Reasons for which an event is ready again at once."""
 
 

@@ -20,7 +20,9 @@ from landfast.domain.errors import (
 from landfast.domain.fault import Fault
 from landfast.domain.outcome import ReceiptKey
 from landfast.ports.ledger import Ledger
+from landfast.processing.conclude import RECALLED
 from landfast.processing.error_text import line_of, name_of
+from landfast.processing.invoke import RecalledError
 from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
 from landfast.processing.registry import Handler
@@ -97,6 +99,9 @@ class Grouping:
         try:
             reached = await self.transactor.transact(handler, group)
         except StumbledError as stumble:
+            if isinstance(stumble.error, RecalledError):
+                halted = self.pauses.of(handler) or Deferred(RECALLED, 0.0)
+                return dict.fromkeys(group, halted), [], False
             return await self._stumbled(group, stumble, pace, conflicts)
         except BLAME as error:
             cause = error.__cause__ if isinstance(error, CommitRefusedError) and error.__cause__ else error

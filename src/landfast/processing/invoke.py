@@ -8,7 +8,7 @@ of the 240 that an event takes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from math import inf
 from traceback import StackSummary
@@ -26,6 +26,10 @@ GRACE = 5.0
 
 LEFT_BEHIND: set[asyncio.Task[None] | Call] = set()
 """Functions of this process that were given up as hung and still run."""
+
+
+class RecalledError(Exception):
+    """An operator takes back what is in hand. Nothing is held against the event."""
 
 
 class HandlerRaisedError(Exception):
@@ -46,6 +50,8 @@ class Run:
     rings_at: float
     stack: StackSummary | None = None
     """Where it was at its deadline, if it was cancelled there."""
+    handler: str = ""
+    is_recalled: bool = False
 
 
 class Watch:
@@ -60,11 +66,11 @@ class Watch:
         self._rings_at = inf
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self, function: Callable[[], Any], deadline: float) -> Run:
+    def begin(self, function: Callable[[], Any], deadline: float, handler: str = "") -> Run:
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[Outcome] = loop.create_future()
         rings_at = loop.time() + deadline
-        run = Run(loop.create_task(_boxed(function, ended)), ended, rings_at)
+        run = Run(loop.create_task(_boxed(function, ended)), ended, rings_at, handler=handler)
         self._running.add(run)
         if rings_at < self._rings_at:
             self._set(rings_at)
@@ -73,6 +79,14 @@ class Watch:
     def end(self, run: Run) -> None:
         """Its alarm is off."""
         self._running.discard(run)
+
+    def recall(self, handlers: Collection[str]) -> None:
+        """Cancel what these handlers run on the loop now. What they have finished is committed all the same, and a
+        thread cannot be cancelled."""
+        for run in self._running:
+            if run.handler in handlers and not run.is_recalled:
+                run.is_recalled = True
+                run.task.cancel()
 
     def _set(self, rings_at: float) -> None:
         if self._timer is not None:  # one that is left behind would set another whenever it rings, and never end
@@ -109,18 +123,23 @@ async def invoke(
     deadline: float,
     threads: Threads,
     watch: Watch,
+    handler: str = "",
 ) -> Any:
     """What the function returned; HandlerRaisedError with what it raised, or with DeadlineError. A CancelledError is
     ours: the worker gives up what it has in hand."""
-    calls = _on_loop(function, deadline, watch) if is_async else _in_thread(function, deadline, threads, watch.hung)
+    calls = (
+        _on_loop(function, deadline, watch, handler)
+        if is_async
+        else _in_thread(function, deadline, threads, watch.hung)
+    )
     result, error = await calls
     if error is not None:
         raise HandlerRaisedError(error) from error
     return result
 
 
-async def _on_loop(function: Callable[[], Any], deadline: float, watch: Watch) -> Outcome:
-    run = watch.begin(function, deadline)
+async def _on_loop(function: Callable[[], Any], deadline: float, watch: Watch, handler: str) -> Outcome:
+    run = watch.begin(function, deadline, handler)
     try:
         result, error = await run.ended
     except asyncio.CancelledError:
@@ -129,6 +148,8 @@ async def _on_loop(function: Callable[[], Any], deadline: float, watch: Watch) -
         raise
     finally:
         watch.end(run)
+    if run.is_recalled:
+        return None, RecalledError()
     if run.stack is None:
         return result, error
     if error is None:

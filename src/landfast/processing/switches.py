@@ -56,9 +56,13 @@ class Pauses:
     sources: Mapping[str, Switch] = field(default_factory=dict)
     handlers: Mapping[str, Switch] = field(default_factory=dict)
 
+    def switch_of(self, handler: Handler) -> Switch | None:
+        """The one that it is switched off by, or its source."""
+        return self.sources.get(handler.source) or self.handlers.get(handler.name)
+
     def of(self, handler: Handler) -> Paused | None:
-        """What its events come to, if it is switched off, or its source."""
-        switch = self.sources.get(handler.source) or self.handlers.get(handler.name)
+        """What its events come to, if it is switched off."""
+        switch = self.switch_of(handler)
         return None if switch is None else Paused(switch.reason, switch.why)
 
 
@@ -71,6 +75,8 @@ class Switches:
     who: str
     resumed: Callable[[], None] = lambda: None
     """Called when paused events are ready again."""
+    recall: Callable[[], None] = lambda: None
+    """Called when it was heard what is paused."""
     heard: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the inbox has said for the first time what is switched off."""
     _heard: Mapping[tuple[SwitchKind, str], Switch] = field(default_factory=dict)
@@ -123,6 +129,7 @@ class Switches:
                 self.outages.hope(name)
         self._heard = now
         self.heard.set()
+        self.recall()
 
     def _hear_of(self, breaker: Switch) -> None:
         if breaker.who == self.who or self.clock.monotonic() < self._doubted.get(breaker.who, float("-inf")):

@@ -113,6 +113,7 @@ class Transactor:
             deadline=handler.deadline,
             threads=self.threads,
             watch=self.watch,
+            handler=handler.name,
         )
         try:
             own.check_awaited()

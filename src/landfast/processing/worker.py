@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from enum import IntEnum
@@ -109,7 +110,8 @@ class Worker:
         self._switches = Switches(bench, self.outages, pauses, clock, worker.hex(), self._crew.call)
         self._requeue = Requeue(bench, registry)
         self._settler = Settler(bench, clock, self._leases)
-        watch = Watch(hung)
+        self._watch = watch = Watch(hung)
+        self._switches.recall = partial(self._recall, pauses)
         transactor = Transactor(ledger, registry, clock, self._threads, watch, self._staged)
         self._execution = Execution(
             inbox,
@@ -127,6 +129,8 @@ class Worker:
 
     async def run(self) -> None:
         """Work until `stop`. What is in hand then is finished; nothing new is claimed."""
+        # By this line the worker is found that `events show` names.
+        telemetry.info("worker_started", worker=self._worker, host=socket.gethostname(), pid=os.getpid())
         suspects, tell = self._suspects(), self._tell_suspects
         work: dict[str, Loop] = {f"hand {number}": self._hand for number in range(self._hands)}
         work["suspects"] = suspects.run_between if tell is None else partial(suspects.report, tell)
@@ -326,6 +330,11 @@ class Worker:
             for wait in waits:
                 wait.cancel()
             await asyncio.gather(*waits, return_exceptions=True)
+
+    def _recall(self, pauses: Pauses) -> None:
+        """Take back what handlers have in hand that an operator paused at once."""
+        switched_off = {one.name: pauses.switch_of(one) for one in self._registry.handlers}
+        self._watch.recall({name for name, switch in switched_off.items() if switch is not None and switch.at_once})
 
     def _token(self) -> Token:
         self._claims += 1

@@ -8,7 +8,7 @@ from landfast.domain.census import GAUGES, Census, SourceTally
 from landfast.domain.filter import Filter
 from landfast.domain.ids import EventId, InboxId, ids_from
 from landfast.domain.lifecycle import State
-from landfast.domain.summary import Cursor, EventRecord, EventSummary
+from landfast.domain.summary import Cursor, EventRecord, EventSummary, in_hand_of
 from landfast.inboxes.postgres import rows
 from landfast.inboxes.postgres.connection import Connections
 from landfast.inboxes.postgres.statements import SQL
@@ -100,7 +100,8 @@ class Archiving:
         if row is None:
             return None
         history = tuple(rows.line(line) for line in lines)
-        return EventRecord(rows.summary(row), row["headers"], row["body"], history, rows.tries(row["tries"]))
+        in_hand = in_hand_of(row.get("token"), row.get("claimed_at"))
+        return EventRecord(rows.summary(row), row["headers"], row["body"], history, rows.tries(row["tries"]), in_hand)
 
     async def expand(self, prefix: str) -> Sequence[EventId]:
         async with self._connections.working() as connection:

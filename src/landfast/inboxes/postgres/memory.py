@@ -53,16 +53,15 @@ class Remembering:
 
     async def switches(self) -> Sequence[Switch]:
         async with self._connections.working() as connection:
-            return [
-                Switch(SwitchKind(row["kind"]), row["name"], row["why"], row["who"], row["at"], row["until"])
-                for row in await connection.fetch(SQL["switches"])
-            ]
+            return [Switch(SwitchKind(row[0]), *row[1:]) for row in await connection.fetch(SQL["switches"])]
 
-    async def throw(self, kind: SwitchKind, name: str, *, why: str, who: str, lasting: float | None = None) -> None:
+    async def throw(
+        self, kind: SwitchKind, name: str, *, why: str, who: str, lasting: float | None = None, at_once: bool = False
+    ) -> None:
         # Dead before the COMMIT: not thrown, and whoever wanted it does it again.
         told = (rows.text(name), rows.text(why), rows.text(who))
         async with self._connections.working() as connection:
-            await connection.execute(SQL["throw"], kind, *told, lasting)
+            await connection.execute(SQL["throw"], kind, *told, lasting, at_once)
 
     async def release(self, kind: SwitchKind, name: str) -> bool:
         # Dead after the COMMIT: `resume` finds what it had paused without being told.

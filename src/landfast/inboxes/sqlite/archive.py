@@ -12,7 +12,7 @@ import apsw
 from landfast.domain.census import GAUGES, Census, SourceTally
 from landfast.domain.ids import EventId, InboxId, ids_from
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.summary import EventRecord
+from landfast.domain.summary import EventRecord, in_hand_of
 from landfast.inboxes.sqlite import history, rows
 from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.statements import ask
@@ -77,13 +77,15 @@ class Operating:
 
     def _show(self, event: EventId) -> EventRecord | None:
         with self._file.reading() as connection:
-            for seq, headers, body, tries in ask(connection, "show", (event,)):
+            for seq, headers, body, tries, token, since in ask(connection, "show", (event,)):
                 found = ask(connection, "find_summaries", (seq,)) or ask(connection, "find_bodiless", (event,))
                 if not found:
                     break
                 summary = rows.summary(found[0])
                 lines = ask(connection, "history", (rows.micros(summary.received_at), event))
-                return EventRecord(summary, headers, body, tuple(rows.line(line) for line in lines), rows.tries(tries))
+                history = tuple(rows.line(line) for line in lines)
+                in_hand = in_hand_of(token, rows.moment_or_none(since))
+                return EventRecord(summary, headers, body, history, rows.tries(tries), in_hand)
         return None
 
     def _expand(self, prefix: str) -> list[EventId]:

@@ -48,12 +48,16 @@ class Remembering:
         found = await self._file.run(partial(self._read, "switches", {"now": rows.micros(self._clock.now())}))
         return [rows.switch(row) for row in found]
 
-    async def throw(self, kind: SwitchKind, name: str, *, why: str, who: str, lasting: float | None = None) -> None:
+    async def throw(
+        self, kind: SwitchKind, name: str, *, why: str, who: str, lasting: float | None = None, at_once: bool = False
+    ) -> None:
         # Crash before the COMMIT: not thrown, and whoever wanted it does it again.
         now = rows.micros(self._clock.now())
         told = {"kind": kind, "name": rows.text(name), "why": rows.text(why), "who": rows.text(who)}
         until = None if lasting is None else now + rows.micros_in(lasting)
-        await self._file.run(partial(self._write, "throw", {**told, "now": now, "until": until}))
+        await self._file.run(
+            partial(self._write, "throw", {**told, "now": now, "until": until, "at_once": int(at_once)})
+        )
 
     async def release(self, kind: SwitchKind, name: str) -> bool:
         # Crash after the COMMIT: `resume` finds what it had paused without being told.

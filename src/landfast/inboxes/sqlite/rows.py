@@ -107,8 +107,8 @@ def line(row: Sequence[Any]) -> HistoryLine:
 
 def switch(row: Sequence[Any]) -> Switch:
     """A row of `switches.sql`."""
-    kind, name, why, who, at, until = row
-    return Switch(SwitchKind(kind), name, why, who, moment(at), moment_or_none(until))
+    kind, name, why, who, at, until, at_once = row
+    return Switch(SwitchKind(kind), name, why, who, moment(at), moment_or_none(until), bool(at_once))
 
 
 def tries(stored: str | None) -> Mapping[HandlerName, Tries]:

@@ -5,7 +5,10 @@ WITH lazily AS MATERIALIZED (
 ),
 claimed AS (
     UPDATE landfast.work
-    SET token = $1, leased_until = landfast.clock() + make_interval(secs => $2)
+    SET
+        token = $1,
+        claimed_at = landfast.clock(),
+        leased_until = landfast.clock() + make_interval(secs => $2)
     WHERE seq = ANY (ARRAY(
         SELECT seq FROM landfast.work
         WHERE seq = ANY (ARRAY(

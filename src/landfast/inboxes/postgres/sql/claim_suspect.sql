@@ -7,6 +7,7 @@ claimed AS (
     UPDATE landfast.work
     SET
         token = $1,
+        claimed_at = landfast.clock(),
         leased_until = landfast.clock() + make_interval(secs => $2),
         crashes = crashes + (suspect AND token IS NOT NULL)::integer,
         suspect = true

@@ -1,7 +1,8 @@
 SELECT
     e.event_id, e.source, e.key, e.type, e.entity, e.occurred_at, e.received_at, e.state, e.run, e.reason, e.error,
     e.message, e.handler, e.due_at, e.redelivered, e.headers, e.body,
-    coalesce(w.tries, f.tries) AS tries
+    coalesce(w.tries, f.tries) AS tries,
+    w.token, w.claimed_at
 FROM landfast.identity AS i
 JOIN landfast.event AS e ON e.received_at = i.received_at AND e.event_id = i.event_id
 LEFT JOIN landfast.work AS w ON w.event_id = i.event_id

@@ -1,4 +1,4 @@
 UPDATE work
-SET token = :token, leased_until = :until
+SET token = :token, claimed_at = :now, leased_until = :until
 WHERE token IS NULL AND seq IN (SELECT value FROM json_each(:places))
 RETURNING seq

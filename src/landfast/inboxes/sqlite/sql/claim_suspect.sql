@@ -2,7 +2,7 @@
 -- the event was already running alone counts as a crash: before that, a neighbour in its group may be to blame.
 -- Two searches, because each has an index of its own: leases and suspects are few behind any backlog.
 UPDATE work
-SET token = :token, leased_until = :until, suspect = 1, crashes = crashes + (suspect = 1 AND token IS NOT NULL)
+SET token = :token, claimed_at = :now, leased_until = :until, suspect = 1, crashes = crashes + (suspect = 1 AND token IS NOT NULL)
 WHERE seq = (
     SELECT min(seq) FROM (
         SELECT min(seq) AS seq FROM work WHERE suspect = 1 AND token IS NULL

@@ -1,4 +1,4 @@
-SELECT i.seq, coalesce(b.headers, x'5b5d'), coalesce(b.body, x''), coalesce(w.tries, s.tries)
+SELECT i.seq, coalesce(b.headers, x'5b5d'), coalesce(b.body, x''), coalesce(w.tries, s.tries), w.token, w.claimed_at
 FROM identity i
 LEFT JOIN body b ON b.seq = i.seq
 LEFT JOIN work w ON w.event_id = i.event_id

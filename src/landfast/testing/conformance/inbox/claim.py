@@ -33,6 +33,15 @@ class ClaimConformance:
         assert claimed.token == token(7)
         assert await state_of(bench.inbox, claimed.event_id) is State.CLAIMED
 
+    async def test_a_claimed_event_says_which_worker_has_it_and_since_when(self, bench: Bench) -> None:
+        held = await event_in(bench.inbox, State.CLAIMED)
+        in_hand = (await look(bench.inbox, held.event_id)).in_hand
+        assert in_hand is not None
+        assert in_hand.worker == WORKER.hex()
+        assert in_hand.since is not None
+        await bench.inbox.settle([settlement(held, Signal.RELEASE)])
+        assert (await look(bench.inbox, held.event_id)).in_hand is None
+
     async def test_claims_come_oldest_first_and_no_more_than_the_limit(self, bench: Bench) -> None:
         expected = deliveries(9)
         for what in expected:

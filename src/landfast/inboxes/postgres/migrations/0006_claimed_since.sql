@@ -1,0 +1,5 @@
+-- Since when an event is in hand, for people. In no index, as the other columns of the lease.
+ALTER TABLE landfast.work ADD COLUMN claimed_at timestamptz;
+
+-- Whether a pause takes back what is in hand, too.
+ALTER TABLE landfast.switch ADD COLUMN at_once boolean NOT NULL DEFAULT false;
