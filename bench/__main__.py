@@ -13,11 +13,22 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import goals, load, machine, report
-from bench.rows import Row, acks, claim, crowd, latency, layers, processing, verification, void_on_a_busy_machine
+from bench.rows import (
+    Row,
+    acks,
+    claim,
+    crowd,
+    fairness,
+    latency,
+    layers,
+    processing,
+    verification,
+    void_on_a_busy_machine,
+)
 from bench.stage import QUICK, ROOT, Sizes, Stage
 from bench.stores import DiskPostgres
 
-PARTS = ("verification", "acks", "latency", "crowd", "layers", "processing", "claim")
+PARTS = ("verification", "acks", "latency", "crowd", "layers", "processing", "fairness", "claim")
 
 
 def main() -> None:
@@ -49,6 +60,8 @@ async def _rows(stage: Stage, parts: list[str] | tuple[str, ...]) -> list[Row]:
         made += await layers.rows(stage, _maxima(made)["PostgreSQL"])
     if "processing" in parts:
         made += await processing.rows(stage)
+    if "fairness" in parts:
+        made += await fairness.rows(stage)
     if "claim" in parts:
         made += await claim.rows(stage)
     return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from bench.rows import Row, acks, claim, crowd, latency, layers, processing, verification
+from bench.rows import Row, acks, claim, crowd, fairness, latency, layers, processing, verification
 
 
 class Goal(NamedTuple):
@@ -42,6 +42,7 @@ def all_goals(finished: int) -> Sequence[Goal]:
         Goal(latency.HALF.format("p99", "PostgreSQL"), None, 10, "at most"),
         Goal(latency.HALF.format("p99", "SQLite"), None, 10, "at most"),
         Goal(crowd.AMONG, crowd.ALONE, 2, "at most"),
+        Goal(fairness.BESIDE, None, 1000, "at most"),
         Goal(layers.CACHE_DEAD, None, 10, "at most"),
         Goal(layers.STORE_DOWN, None, 10, "at most"),
         Goal(latency.IDLE.format("PostgreSQL"), None, 5, "at most"),
