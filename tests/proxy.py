@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from enum import Enum, auto
 
 
@@ -88,7 +88,8 @@ class Proxy:
             for each in (writer, far_writer):  # before anything that waits: whoever ends us may be impatient
                 each.close()
             backwards.cancel()
-            await asyncio.gather(backwards, return_exceptions=True)
+            with suppress(asyncio.CancelledError):  # asyncio reports a connection that ends cancelled as an error
+                await asyncio.gather(backwards, return_exceptions=True)
 
     async def _listen(
         self, reader: asyncio.StreamReader, server: asyncio.StreamWriter, backwards: asyncio.Task[None]

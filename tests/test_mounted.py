@@ -111,6 +111,36 @@ async def test_a_handler_that_hangs_does_not_end_its_host_nor_keep_others_waitin
     assert out.count(b"handler_left_behind") == 2 and b":26 in_a_thread" in out, out.decode()
 
 
+FULL = """
+import landfast.app.inline, landfast.processing.invoke
+landfast.app.inline.LEFT_BEHIND_AT_MOST = 1
+landfast.processing.invoke.GRACE = 0.1
+
+@inbox.on("stripe", "hangs.in.a.thread", deadline=0.1, attempts=1)
+def in_a_thread(event, tx):
+    while not pathlib.Path("open").exists():
+        threading.Event().wait(0.01)
+"""
+
+
+async def test_with_too_many_hanging_handlers_processing_waits_until_some_end_and_intake_goes_on(
+    tmp_path: Path,
+) -> None:
+    shop = sqlite_shop(tmp_path)
+    await shop.create_orders()
+    async with uvicorn(shop, FULL) as (process, port):
+        assert await _deliver(shop, port, "evt_hangs", "hangs.in.a.thread") == 200
+        await until(lambda: _ready(port), {"worker": "not running", "hanging handlers": "1"})
+        assert await _deliver(shop, port, "evt_good") == 200
+        assert await shop.count(State.DONE) == 0
+        (tmp_path / "open").touch()
+        await until(lambda: shop.count(State.DONE), 1)
+        assert await _ready(port) == {}
+        process.terminate()
+        out, _ = await process.communicate()
+    assert b"processing_stopped" in out, out.decode()
+
+
 FAILING = """
 from landfast.processing.worker import Worker
 

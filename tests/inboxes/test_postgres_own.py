@@ -14,7 +14,7 @@ import pytest
 
 from landfast.domain.census import SourceTally, TallyReport
 from landfast.domain.errors import InboxUnavailableError, RowRefusedError
-from landfast.domain.ids import BootId
+from landfast.domain.ids import BootId, WorkerId
 from landfast.domain.lifecycle import Signal, State
 from landfast.inboxes.postgres import flows, housekeeping, work
 from landfast.inboxes.postgres.statements import SQL
@@ -380,3 +380,21 @@ async def _costs(bench: PostgresBench, statement: str, given: tuple[Any, ...]) -
 def _passed_over(node: dict[str, Any]) -> int:
     below = sum(map(_passed_over, node.get("Plans", ())))
     return below + int(node.get("Rows Removed by Filter", 0) * node.get("Actual Loops", 1))
+
+
+@pytest.mark.req("R24")
+async def test_a_renewal_waits_for_nobody_and_so_deadlocks_with_nobody(bench: PostgresBench) -> None:
+    """Who settles takes rows in the order of their ids, and a renewal as it finds them: each could hold what the other
+    wants. What somebody else has in hand is about to be settled, and needs no renewal."""
+    await bench.inbox.record(deliveries(3))
+    claims = await claim(bench.inbox, 1, limit=3)
+    ends = "SELECT leased_until::text FROM landfast.work ORDER BY seq"
+    before = await bench.fetch(ends)
+    async with bench.connected() as settling, settling.transaction():
+        await settling.execute("SELECT FROM landfast.work WHERE event_id = $1 FOR UPDATE", claims[1].event_id)
+        async with asyncio.timeout(5):
+            await bench.inbox.renew(tokens=[claims[0].token], lease=2 * LEASE)
+        after = await bench.fetch(ends)
+        assert [old != new for old, new in zip(before, after, strict=True)] == [True, False, True]
+        async with asyncio.timeout(5):
+            assert await bench.inbox.abandon(worker=WorkerId(claims[0].token[:8])) == 2

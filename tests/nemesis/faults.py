@@ -50,8 +50,7 @@ async def kill_drainer(world: World, _chance: random.Random) -> None:
 async def kill_machine(world: World, chance: random.Random) -> None:
     """Its supervisor and everything below it, and it comes up again."""
     machine = chance.choice(world.machines)
-    assert machine.serve is not None
-    world.killed |= set(machine.serve.processes)
+    world.killed |= set((await machine.running()).processes)
     await machine.kill()
     await machine.start()
 
@@ -167,8 +166,7 @@ STRANDS = (TO_PROCESSES, TO_SERVERS, TO_CABLES)
 
 
 async def _kill(world: World, machine: Machine, role: str) -> None:
-    serve = machine.serve
-    assert serve is not None
+    serve = await machine.running()
     pid = await _signal(machine, role, signal.SIGKILL)
     world.killed.add(pid)
     await serve.until(lambda: pid not in serve.processes)
@@ -181,8 +179,8 @@ async def _kill_in_doubt(
 ) -> None:
     """All of them: one has said the words, and whether they reached the database is up to chance."""
     await _strike(world, cable, words, chance.choice([Fate.SWALLOW, Fate.SILENCE]))
-    assert machine.serve is not None
-    for pid in machine.serve.pids(role):
+    serve = machine.serve  # none, if another fault has killed all of it a moment ago
+    for pid in serve.pids(role) if serve is not None else ():
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
             world.killed.add(pid)

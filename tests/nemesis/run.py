@@ -27,9 +27,6 @@ from tests.nemesis.load import STALLED, StuckError
 from tests.nemesis.verdict import Verdict
 from tests.nemesis.world import APP, Machine, World, world
 
-BETWEEN = (10, 40)
-"""Events acknowledged between two faults of one strand."""
-
 FIRES_WITHIN = 240.0
 """Seconds for one fault to happen and to be over: most take three."""
 
@@ -52,16 +49,18 @@ class Size:
     """Seconds between two events of one sender."""
     processes: int
     """Intakes, and workers, of each machine."""
+    between: tuple[int, int]
+    """Events acknowledged between two faults of one strand: the fewest and the most."""
     seconds: float = 0.0
     """New rounds of faults begin for so long; one is there in any case."""
     events: int = 0
     """And until so many were acknowledged."""
 
 
-SMALL = Size(senders=6, pace=0.15, processes=1)
+SMALL = Size(senders=6, pace=0.15, processes=1, between=(10, 40))
 """Beside other tests on two cores."""
 
-LARGE = Size(senders=24, pace=0.06, processes=2)
+LARGE = Size(senders=24, pace=0.06, processes=2, between=(50, 800))
 
 
 async def run(seed: int, size: Size, folder: Path) -> Verdict:
@@ -89,7 +88,7 @@ async def _storm(found: World, size: Size) -> None:
         return time.monotonic() - began < size.seconds or found.senders.acknowledged < size.events
 
     load = asyncio.create_task(found.senders.run(stop))
-    strands = [asyncio.create_task(_strand(found, number, goes_on)) for number in range(len(STRANDS))]
+    strands = [asyncio.create_task(_strand(found, number, size.between, goes_on)) for number in range(len(STRANDS))]
     try:
         await asyncio.gather(*strands)
         stop.set()
@@ -100,14 +99,14 @@ async def _storm(found: World, size: Size) -> None:
         await asyncio.gather(load, *strands, return_exceptions=True)
 
 
-async def _strand(found: World, number: int, goes_on: Callable[[], bool]) -> None:
+async def _strand(found: World, number: int, between: tuple[int, int], goes_on: Callable[[], bool]) -> None:
     """Its faults, each once and in any order, and then anew."""
     chance = random.Random(f"{found.senders.seed} strand {number}")
     while True:
         faults = list(STRANDS[number])
         chance.shuffle(faults)
         for fault in faults:
-            await found.senders.more(chance.randint(*BETWEEN))
+            await found.senders.more(chance.randint(*between))
             await _fire(found, fault, chance)
         if not goes_on():
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +25,9 @@ from tests.valkey import Valkey
 
 REPOSITORY = Path(__file__).parents[2]
 APP = "tests.nemesis.shop:inbox"
+READY_WITHIN = 120.0
+"""Seconds until a process is ready again: two alone, and more behind an outage on a busy machine."""
+
 LEASE_SECONDS = 2.0
 """Short, so that a worker that is stopped for longer is stopped for few seconds."""
 
@@ -63,12 +66,20 @@ class Machine:
             self.deaths += [(pid, *death) for pid, death in serve.deaths.items()]
         return serve
 
+    async def running(self) -> Serve:
+        """Its `landfast serve`, once there is one: another fault may be starting it again."""
+        while self.serve is None:
+            await asyncio.sleep(0.05)
+        return self.serve
+
     async def process(self, role: str) -> int:
         """The pid of one that is ready, once one is."""
-        serve = self.serve
-        assert serve is not None, f"{self.name} is not running"
-        await serve.until(lambda: bool(serve.pids(role)))
-        return serve.pids(role)[0]
+        async with asyncio.timeout(READY_WITHIN):
+            while True:
+                serve = await self.running()
+                with suppress(EOFError):  # it was killed as a whole meanwhile
+                    await serve.until(lambda: bool(serve.pids(role)), within=READY_WITHIN)  # noqa: B023
+                    return serve.pids(role)[0]
 
 
 @dataclass(slots=True)

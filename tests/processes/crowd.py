@@ -88,7 +88,10 @@ class Crowd:
         elif is_used:
             self.crossed += 1
         else:
-            self.unanswered.append(f"{key}: connected {began - self.ended:.3f} s after the signal, and not answered")
+            now = time.monotonic()
+            self.unanswered.append(
+                f"{key}: no answer in {now - began:.3f} s, {now - self.ended:.3f} s after the signal"
+            )
         if answer[9:12] == b"200":
             self.answered.add(key)
 

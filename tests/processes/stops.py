@@ -84,7 +84,8 @@ async def play(stop: Stop, shop: Shop) -> Crowd:
                 assert await serve.wait() == 0
                 crowd.took = time.monotonic() - crowd.ended
     assert crowd.in_flight_at_the_end, "void: nothing was in flight"
-    assert crowd.unanswered == [], f"of those who were connected these got no answer: {crowd.unanswered}"
+    log = (shop.folder / "serve.log").read_text()[-2000:]
+    assert crowd.unanswered == [], f"connected, and not answered: {crowd.unanswered} {crowd.statuses} {log}"
     assert set(crowd.statuses) == {b"200"}, "a request was answered, and turned away"
     assert crowd.took < GRACE + STARVED_SECONDS, f"it took {crowd.took:.1f} s"
     async with shop.archive() as archive:

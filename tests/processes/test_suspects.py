@@ -58,7 +58,7 @@ async def test_a_poison_event_in_a_group_of_200_is_buried_within_seconds_and_hur
     await deliver(shop, *keys)
     async with shop.serving("--role", "worker") as serve:
         worker = await serve.worker()
-        # Five seconds on a machine that has nothing else to do: five processes start one after the other.
+        # Five processes start one after the other: seconds, and on a busy machine some more.
         await until(lambda: shop.count(State.DONE), 199, within=90)
         await until(lambda: shop.count(State.DEAD), 1, within=90)
         assert await serve.worker() != worker, "it died once, among its neighbours"
@@ -248,7 +248,7 @@ async def at_a_slow_suspect(shop: Shop) -> AsyncIterator[tuple[Serve, int]]:
     shop.write(ORDER, SLOW)
     await make_suspect(shop, "slow_suspect")
     async with shop.serving("--role", "worker") as serve:
-        await serve.until(lambda: bool(serve.pids("suspects")), within=20)
+        await serve.until(lambda: bool(serve.pids("suspects")))
         [suspects] = serve.pids("suspects")
         await until((shop.folder / f"slow_suspect-{suspects}").exists, True)
         yield serve, suspects

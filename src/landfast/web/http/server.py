@@ -82,17 +82,18 @@ class HttpServer:
         self.front.is_draining = True
         letting_go = self._loop.create_task(self._let_idle_go(min(grace, IDLE_SECONDS)))
         all_gone = self._loop.create_task(server.wait_closed())
-        await asyncio.sleep(0)  # it waits for connections only if it begins before `close`
-        await see_in_the_last(listener, within=grace)
-        server.close()
-        await asyncio.wait([all_gone], timeout=max(0.0, ends - self._loop.time()))
-        if not all_gone.done():
-            self.front.cut()
-            await asyncio.wait([all_gone], timeout=CUT_SECONDS)
-        for task in (letting_go, all_gone):
-            task.cancel()
-        if self._sweep is not None:
-            self._sweep.cancel()
+        try:
+            await asyncio.sleep(0)  # it waits for connections only if it begins before `close`
+            await see_in_the_last(listener, within=grace)
+            server.close()
+            await asyncio.wait([all_gone], timeout=max(0.0, ends - self._loop.time()))
+            if not all_gone.done():
+                self.front.cut()
+                await asyncio.wait([all_gone], timeout=CUT_SECONDS)
+        finally:
+            for each in (letting_go, all_gone, self._sweep):
+                if each is not None:
+                    each.cancel()
 
     async def _let_idle_go(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
