@@ -65,6 +65,8 @@ class Senders:
     kinds: Counter[str] = field(default_factory=Counter)
     acknowledged: int = 0
     """Events."""
+    may_go_on: asyncio.Event = field(default_factory=asyncio.Event)
+    """Cleared while so much waits to be processed that more would only make the end longer."""
     _moved: float = field(default_factory=time.monotonic)
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -103,6 +105,7 @@ class Senders:
     async def _send_on(self, number: int, stop: asyncio.Event) -> None:
         chance, count = random.Random(f"{self.seed} {number}"), 0
         while not stop.is_set():
+            await self.may_go_on.wait()
             count += 1
             key, body = self._event(chance, f"{number}-{count}")
             twin = self._insist(chance, key, body) if chance.random() < 0.05 else asyncio.sleep(0)
