@@ -181,6 +181,7 @@ async def test_a_tls_handshake_that_has_not_begun_when_we_stop_ends_in_an_answer
     with socket.create_connection(("127.0.0.1", shop.port)) as silent:
         refuse_newcomers(shop.listener)
         stopping = asyncio.ensure_future(shop.server.stop(grace=FAR_OFF))
+        await shop.until(lambda: shop.listener.fileno() < 0)
         await asyncio.wait([stopping], timeout=6 * server_module.IDLE_SECONDS)
         assert not stopping.done(), "it does not count who is in the handshake"
         client = await shop.connect_by(silent.dup(), ssl=trusting, server_hostname="127.0.0.1")
