@@ -235,7 +235,7 @@ async def test_one_slow_effect_delays_no_other(live: Shop) -> None:
     async with running(live):
         await asyncio.wait_for(entered.wait(), 20)
         await until(lambda: len(quick) == 40, "all the others were performed")
-        assert await performed(live) == {EffectState.CLAIMED: 1, EffectState.DONE: 40}
+        await until(lambda: came_to(live, {EffectState.CLAIMED: 1, EffectState.DONE: 40}), "and settled")
         go_on.set()
     assert await performed(live) == {EffectState.DONE: 41}
 
@@ -264,6 +264,10 @@ async def test_as_many_effects_run_at_once_as_there_are_places_and_the_next_come
         for _ in range(EFFECTS_AT_ONCE + 2):
             let_go.put_nowait(None)
         await until(lambda: inside == [0, EFFECTS_AT_ONCE + 3], "all ended")
+
+
+async def came_to(shop: Shop, wanted: dict[EffectState, int]) -> bool:
+    return await performed(shop) == wanted
 
 
 async def is_done(shop: Shop, count: int) -> bool:
