@@ -10,7 +10,6 @@ from landfast import Inbox
 from landfast.app.stores import Stores
 from landfast.domain.census import SourceTally, TallyReport
 from landfast.domain.delivery import Delivery
-from landfast.domain.ids import BootId
 from landfast.domain.lifecycle import Signal
 from landfast.testing.factory import deliveries, delivery
 from tests.recovery.scenes import receive, settle_all
@@ -38,7 +37,7 @@ async def three_dead_two_done(stores: Stores) -> None:
     await stores.inbox.record(deliveries(3, prefix="dead"))
     await settle_all(stores.inbox, Signal.BURY)
     counted = {"shop": SourceTally(received=7, stored=5, duplicate=1, rejected=1)}
-    await stores.inbox.tally(TallyReport(BootId(b"boot-001"), counted, {}, ended=True))
+    await stores.inbox.tally(TallyReport(stores.inbox.boot, counted, {}, ended=True))
 
 
 async def finish_all(stores: Stores) -> None:

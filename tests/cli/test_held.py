@@ -102,8 +102,9 @@ async def test_what_comes_too_late_is_held_released_or_discarded_and_counted(sho
         assert sorted(await shop.orders()) == ["bank/evt_1", "bank/late_0"]
         assert await serve.stop() == 0
 
-    async with Inbox(shop.folder / "none.toml", store=shop.store, ledger=shop.ledger).stores() as stores:
-        proof = await prove(stores.inbox, stores.ledger, stores.ledger)
+    inbox = Inbox(shop.folder / "none.toml", store=shop.store, ledger=shop.ledger)
+    async with inbox.stores() as stores:
+        proof = await prove(stores.inbox, stores.ledger, clock=inbox.clock, chance=inbox.chance)
     assert proof.holds, proof
     (states,) = [dict(each.right) for each in proof.equations if each.name == "every event is in one state"]
     assert states | {"done": 2, "dead": 1, "held": 1} == states

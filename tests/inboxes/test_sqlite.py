@@ -13,7 +13,7 @@ from landfast import sqlfiles
 from landfast.domain.errors import ConfigError, InboxUnavailableError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import Signal, State
-from landfast.inboxes.sqlite import archive as archive_module
+from landfast.inboxes.sqlite import audit as audit_module
 from landfast.inboxes.sqlite import find as find_module
 from landfast.inboxes.sqlite import work as work_module
 from landfast.sqlfiles import Migration
@@ -132,11 +132,10 @@ class TestWindows:
         assert [len(chunk) for chunk in chunks] == [4, 4, 2]
         assert len({one.key for chunk in chunks for one in chunk}) == 10
 
-    async def test_the_census_crosses_its_chunks(self, bench: SqliteBench, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(archive_module, "CENSUS_CHUNK", 4)
+    async def test_a_recount_crosses_its_chunks(self, bench: SqliteBench, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(audit_module, "RECOUNTED_AT_ONCE", 5)
         await bench.inbox.record(deliveries(12))
-        census = await bench.inbox.census()
-        assert (census.events, census.states[State.READY]) == (12, 12)
+        assert [dict(chunk) async for chunk in bench.inbox.recount()] == [{State.READY: n} for n in (5, 5, 2)]
 
     async def test_an_event_that_is_nowhere_breaks_the_equation_of_the_census(self, bench: SqliteBench) -> None:
         await bench.inbox.record(deliveries(3))

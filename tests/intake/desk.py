@@ -29,6 +29,8 @@ SECRET = "whsec_shop"
 class MemoryRecorder:
     """`ports.inbox.Recorder` in memory: all of a batch or nothing, the first delivery of an event is new."""
 
+    boot = BootId(b"boot-one")
+
     def __init__(self) -> None:
         self.events: dict[EventId, Delivery] = {}
         self.batches: list[Sequence[Delivery]] = []
@@ -56,6 +58,9 @@ class MemoryRecorder:
             return [self._insert(delivery) for delivery in deliveries]
         finally:
             self.at_once -= 1
+
+    async def record_drained(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+        return await self.record(deliveries)
 
     async def tally(self, report: TallyReport) -> None:
         if self.is_down:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from landfast.app.journaling import brought_if_it_says
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import InboxUnavailableError
-from landfast.domain.ids import EventId
 from landfast.intake import drain
 from landfast.intake.drain import IDLE, RATE, Drainer
 from landfast.intake.outage import SLOW, Outage
@@ -118,11 +114,8 @@ async def test_of_a_request_of_many_only_what_the_inbox_refuses_is_set_aside(
 
 async def test_what_a_crash_left_of_a_request_that_was_split_is_found_again(tmp_path: Path) -> None:
     """The good ones are in the inbox, and the record is neither forgotten nor set aside yet."""
-    inbox, clock, known = MemoryRecorder(), ManualClock(), Counter[str]()
+    inbox, clock = MemoryRecorder(), ManualClock()
     inbox.poison = b'"evt_0003"'
-
-    async def all_ours(again: Sequence[Delivery]) -> frozenset[EventId]:
-        return frozenset(each.event_id for each in again)
 
     async with opened(tmp_path) as spool:
         await spool.record(one_request(7))
@@ -134,9 +127,8 @@ async def test_what_a_crash_left_of_a_request_that_was_split_is_found_again(tmp_
             crash.setattr(spool, "set_aside", die)
             await Drainer(spool, inbox, clock=clock).step()
         assert len(inbox.events) == 6 and spool.waiting == 1 and aside(tmp_path) == []
-        count = lambda source: known.update([source])  # noqa: E731
-        await drained(Drainer(spool, inbox, clock=clock, brought=all_ours, was_known=count), clock)
-        assert len(inbox.events) == 6 and spool.waiting == 0 and len(aside(tmp_path)) == 1 and not known
+        await drained(Drainer(spool, inbox, clock=clock), clock)
+        assert len(inbox.events) == 6 and spool.waiting == 0 and len(aside(tmp_path)) == 1
 
 
 def one_request(count: int) -> list[Delivery]:
@@ -202,25 +194,6 @@ async def test_an_inbox_that_answers_too_late_for_senders_is_drained_into_and_st
         assert outage.is_on
 
 
-async def test_what_was_known_already_is_told_once_for_each_delivery(tmp_path: Path) -> None:
-    inbox, clock = MemoryRecorder(), ManualClock()
-    known: Counter[str] = Counter()
-    await inbox.record([delivery("evt_known", source="bank")])
-    async with opened(tmp_path) as spool:
-        batch = [delivery("evt_1"), delivery("evt_2")]
-        await spool.record(batch)
-        await spool.record(deliveries(1, prefix="twin"))
-        await spool.record(deliveries(1, prefix="twin", headers=b"[]"))  # two requests, one event: the second is known
-        await spool.record([delivery("evt_known", source="bank", headers=b'["again"]')])
-        drainer = Drainer(spool, inbox, clock=clock, was_known=lambda source: known.update([source]))
-        await drained(drainer, clock)
-        assert known == {"shop": 1, "bank": 1}
-        await spool.record(batch)  # two events in one request
-        await drained(drainer, clock)
-        assert known == {"shop": 3, "bank": 1}
-    assert len(inbox.events) == 4
-
-
 async def test_an_error_that_nobody_expected_stops_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     inbox, clock = MemoryRecorder(), ManualClock()
     inbox.bug = ZeroDivisionError("inside")
@@ -271,67 +244,41 @@ async def test_half_of_a_batch_that_arrived_is_forgotten_and_the_other_half_give
         ]
 
 
-async def test_an_event_that_one_request_names_twice_is_known_once(tmp_path: Path) -> None:
-    inbox, clock = MemoryRecorder(), ManualClock()
-    known: Counter[str] = Counter()
-    await inbox.record([delivery("evt_1")])
-    async with opened(tmp_path) as spool:
-        await spool.record([delivery("evt_1", headers=b"[]"), delivery("evt_1", headers=b"[]")])
-        await Drainer(spool, inbox, clock=clock, was_known=lambda source: known.update([source])).step()
-    assert known == {"shop": 1}, "it was counted as one that is stored, and one that is not"
-
-
-async def test_another_body_that_the_inbox_has_from_ourselves_is_not_counted_as_known(tmp_path: Path) -> None:
-    """It is held as an event of its own, and that is what the inbox is asked about."""
-    bench, known = SqliteBench(tmp_path / "inbox.db"), Counter[str]()
+async def test_what_a_strict_journal_drains_is_counted_as_drained_and_a_variant_once(tmp_path: Path) -> None:
+    """Of two bodies under one key the second is an event of its own, and still one delivery."""
+    bench = SqliteBench(tmp_path / "inbox.db")
     await bench.inbox.open()
     await bench.inbox.migrate()
-    journal = StrictJournal(bench.inbox, clock=bench.clock)
     first, other = (
         msgspec.structs.replace(each, event_id=delivery().event_id, key="evt_1", is_strict=True)
         for each in deliveries(2)
     )
-    await journal.record([first])
-    await journal.record([other])  # as if its answer had come too late: it goes to the spool as well
     async with opened(tmp_path / "spool") as spool:
-        await spool.record([other])
-        drainer = Drainer(
-            spool,
-            journal,
-            clock=ManualClock(),
-            brought=bench.inbox.brought,
-            was_known=lambda source: known.update([source]),
-        )
+        await spool.record([first, other])
+        drainer = Drainer(spool, StrictJournal(bench.inbox, clock=bench.clock, drains=True), clock=ManualClock())
         await drainer.step()
         assert spool.waiting == 0
-    assert (await bench.inbox.census()).events == 2
+    stored = (await bench.inbox.census()).stored
     await bench.close()
-    assert known == {}
+    assert (stored.events, stored.deliveries_drained) == (2, 2)
 
 
-async def test_what_a_broker_knew_already_is_let_go_of_while_the_inbox_is_away(tmp_path: Path) -> None:
-    """Otherwise it would be the broker that is taken for away, and the spool would fill up beside it."""
+async def test_what_a_broker_will_not_give_out_again_is_told(tmp_path: Path) -> None:
+    """It had two of them already, and recorded a third, which no message could hold, in the inbox itself."""
 
     class Broker:
         async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
-            return [Recorded(each.event_id, is_new=False, in_inbox=False) for each in deliveries]
+            new = [Recorded(each.event_id, is_new=True, in_inbox=False) for each in deliveries]
+            known = [msgspec.structs.replace(each, is_new=False) for each in new[:2]]
+            return [*known, msgspec.structs.replace(new[2], in_inbox=True), *new[3:]]
 
-    clock, known = ManualClock(), Counter[str]()
-    outage, inbox = Outage(clock), SqliteBench(tmp_path / "inbox.db").inbox  # which nobody has opened
-    with pytest.raises(InboxUnavailableError):
-        await inbox.brought(deliveries(1))
+    told: list[int] = []
     async with opened(tmp_path / "spool") as spool:
-        await spool.record(deliveries(3))
-        drainer = Drainer(
-            spool,
-            Broker(),
-            clock=clock,
-            outage=outage,
-            brought=partial(brought_if_it_says, inbox),
-            was_known=lambda source: known.update([source]),
-        )
-        await drainer.step()
-        assert spool.waiting == 0 and not outage.is_on and known == {}
+        for each in deliveries(5):
+            await spool.record([each])
+        await Drainer(spool, Broker(), clock=ManualClock(), absorbed=told.append).step()
+        assert spool.waiting == 0
+    assert told == [3]
 
 
 async def test_stopping_twice_waits_for_nothing_the_second_time(

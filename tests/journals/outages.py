@@ -13,9 +13,9 @@ from pathlib import Path
 from landfast.app import Inbox
 from landfast.cli.storm.load import Connection
 from landfast.cli.storm.servers import Serve
-from landfast.domain.census import SourceTally
 from landfast.domain.ids import event_id, receipt_digest
 from landfast.domain.lifecycle import State
+from landfast.recovery.proof import prove
 from tests.crash.checker import Books, Stored, check
 from tests.crash.history import History, Line, unknown
 from tests.journals.spools import listing
@@ -133,14 +133,11 @@ async def problems(shop: Shop, history: History) -> list[str]:
         digests = {receipt_digest(stores.identity, "stripe", key): key for key in keys}
         for receipt in await stores.ledger.receipts(list(digests)):
             books.receipts[digests[receipt.key.digest], receipt.key.handler, receipt.key.run] = receipt.outcome
-        census = await stores.inbox.census()
+        proof = await prove(stores.inbox, stores.ledger, clock=inbox.clock, chance=inbox.chance)
     books.writes = Counter((key, HANDLER, 1) for key in await shop.orders())
     found = check(lines, books)
-    tally = census.tallies.get("stripe", SourceTally())
-    if tally.received != tally.stored + tally.duplicate + tally.rejected:
-        found.append(f"I10: {tally}")
-    if (tally.stored, sum(census.states.values())) != (census.events, census.events):
-        found.append(f"I10: {tally}, but {census.events} events, in the states {census.states}")
+    if not proof.holds:
+        found.append(f"I10: lost {proof.lost}, {[f'{each} {each.note}' for each in proof.equations if not each.holds]}")
     return found
 
 

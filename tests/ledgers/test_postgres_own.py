@@ -251,9 +251,9 @@ async def test_a_migration_that_fails_is_named_and_leaves_the_schema_as_it_was(
     postgres_desk: PostgresDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = postgres_desk
-    broken = sqlfiles.Migration(2, "broken", "CREATE TABLE landfast_new (id int); CREATE TABLE shop_order (id int)")
+    broken = sqlfiles.Migration(99, "broken", "CREATE TABLE landfast_new (id int); CREATE TABLE shop_order (id int)")
     monkeypatch.setattr(store, "MIGRATIONS", [*store.MIGRATIONS, broken])
-    with pytest.raises(ConfigError, match="0002_broken"):
+    with pytest.raises(ConfigError, match="0099_broken"):
         await desk.ledger.migrate()
     assert await desk.look("SELECT to_regclass('landfast_new')::text") == [(None,)]
     assert await desk.look("SELECT max(number) FROM landfast_ledger_migration") == [(1,)]
@@ -264,7 +264,7 @@ async def test_two_that_migrate_at_once_make_one_schema(database: str) -> None:
     for ledger in ledgers:
         await ledger.open()
     applied = await asyncio.gather(*(ledger.migrate() for ledger in ledgers))
-    assert sorted(map(len, applied)) == [0, 0, 1]
+    assert sorted(map(len, applied)) == [0, 0, len(store.MIGRATIONS)]
     assert len({await ledger.bind(InboxId(b"i" * 16)) for ledger in ledgers}) == 1
     for ledger in ledgers:
         await ledger.close()

@@ -154,9 +154,9 @@ async def test_a_migration_that_fails_is_named_and_leaves_the_schema_as_it_was(
     sqlite_desk: SqliteDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = sqlite_desk
-    broken = sqlfiles.Migration(2, "broken", "CREATE TABLE landfast_new (id);\nCREATE TABLE shop_order (id);\n")
+    broken = sqlfiles.Migration(99, "broken", "CREATE TABLE landfast_new (id);\nCREATE TABLE shop_order (id);\n")
     monkeypatch.setattr(store, "MIGRATIONS", [*store.MIGRATIONS, broken])
-    with pytest.raises(ConfigError, match="0002_broken"):
+    with pytest.raises(ConfigError, match="0099_broken"):
         await desk.ledger.migrate()
     assert await desk.look("SELECT count(*) FROM sqlite_master WHERE name = 'landfast_new'") == [(0,)]
     assert await desk.look("SELECT max(number) FROM landfast_ledger_migration") == [(1,)]

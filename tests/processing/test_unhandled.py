@@ -11,6 +11,7 @@ from landfast.domain.lifecycle import Signal, State
 from landfast.domain.unhandled import Unhandled, UnhandledCount, Wants
 from landfast.processing import requeue
 from landfast.recovery import proof
+from landfast.testing.clock import SeededChance
 from tests.processing.shop import Shop
 
 
@@ -99,4 +100,4 @@ async def test_a_worker_without_anything_to_take_up_asks_for_the_counts_alone(sh
 
 
 async def _equations(shop: Shop) -> Sequence[proof.Equation]:
-    return (await proof.prove(shop.inbox, shop.ledger, shop.ledger)).equations
+    return (await proof.prove(shop.inbox, shop.ledger, clock=shop.clock, chance=SeededChance())).equations

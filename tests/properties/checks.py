@@ -10,6 +10,7 @@ from landfast.domain.lifecycle import TRANSITIONS, Signal, State
 from landfast.domain.outcome import EffectState, Outcome, Receipt
 from landfast.domain.summary import EventRecord, EventSummary
 from landfast.recovery.proof import prove
+from landfast.testing.clock import SeededChance
 from tests.properties.expected import MATCHING, Expected
 from tests.properties.floor import Floor
 
@@ -75,7 +76,7 @@ async def check_the_end(floor: Floor, events: Mapping[str, Expected]) -> None:
     assert committed == {(key, run) for key, _, run in floor.sent}, "I9: committed, and never performed"
     counts = await floor.shop.ledger.counts()
     assert not [state for state in EffectState if counts[state] and state is not EffectState.DONE], f"I9: {counts}"
-    proof = await prove(floor.shop.inbox, floor.shop.ledger, floor.shop.ledger)
+    proof = await prove(floor.shop.inbox, floor.shop.ledger, clock=floor.shop.clock, chance=SeededChance())
     assert proof.holds and not proof.lost and not proof.doubled, f"I10: {proof}"
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
+from landfast.app.system import SystemChance
 from landfast.domain.delivery import Delivery
 from landfast.domain.ids import HandlerName, receipt_digest
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, Outcome, Receipt, ReceiptKey
 from landfast.ports.ledger import Ledger
+from landfast.recovery.proof import Proof, ProvableInbox, ProvableLedger, prove
+from landfast.testing.clock import ManualClock
 from landfast.testing.factory import Inbox, deliveries, failure, settlement, token
 
 _numbers = itertools.count(1)
@@ -22,20 +26,24 @@ async def store(inbox: Inbox, count: int, *, prefix: str = "evt", source: str = 
     return events
 
 
-async def settle_all(inbox: Inbox, signal: Signal) -> list[Claim]:
+async def settle_all(inbox: Inbox, signal: Signal, *, handlers: tuple[HandlerName, ...] = (HANDLER,)) -> list[Claim]:
     """Claim whatever is ready, and settle all of it alike."""
     claims: list[Claim] = []
     while found := await inbox.claim(token=token(next(_numbers)), lease=30, limit=500):
-        details = failure(signal) if signal in {Signal.BURY, Signal.RETRY} else {}
+        details: dict[str, Any] = failure(signal) if signal in {Signal.BURY, Signal.RETRY} else {}
+        if signal is Signal.FINISH:
+            details = {"handlers": handlers}
         await inbox.settle([settlement(claim, signal, due_in=60, **details) for claim in found])
         claims += found
     return claims
 
 
-async def receive(inbox: Inbox, ledger: Ledger, events: Sequence[Delivery], *, run: int = 1) -> None:
+async def receive(
+    inbox: Inbox, ledger: Ledger, events: Sequence[Delivery], *, run: int = 1, handler: HandlerName = HANDLER
+) -> None:
     """Commit a done receipt for each."""
     transaction = await ledger.begin(deadline=5)
-    await transaction.receive([await key_of(inbox, event, run=run) for event in events])
+    await transaction.receive([(await key_of(inbox, event, run=run))._replace(handler=handler) for event in events])
     await transaction.commit(results=[], effects=[])
 
 
@@ -45,3 +53,7 @@ async def bury(inbox: Inbox, ledger: Ledger, event: Delivery, *, run: int = 1) -
 
 async def key_of(inbox: Inbox, event: Delivery, *, run: int = 1) -> ReceiptKey:
     return ReceiptKey(receipt_digest(await inbox.identity(), event.source, event.key), HANDLER, run)
+
+
+async def proven(inbox: ProvableInbox, ledger: ProvableLedger, *, full: bool = False) -> Proof:
+    return await prove(inbox, ledger, clock=ManualClock(), chance=SystemChance(), full=full)

@@ -49,5 +49,5 @@ async def test_2400_dead_letters_become_2400_orders_after_the_fix(
         assert progress.replayed == CROWD
         orders = t.ledger.execute("SELECT count(*), count(DISTINCT event) FROM orders").fetchone()
         assert tuple(orders) == (CROWD, CROWD)
-        proof = await prove(stores.inbox, stores.ledger, stores.ledger)
+        proof = await prove(stores.inbox, stores.ledger, clock=inbox.clock, chance=inbox.chance)
         assert (proof.lost, proof.doubled, proof.unproven) == (0, 0, ())

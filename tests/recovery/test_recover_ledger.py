@@ -3,8 +3,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from landfast.domain.filter import Filter
+from landfast.domain.ids import HandlerName
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.outcome import Attempt
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.recovery.recover_ledger import Recovered, recover_ledger
@@ -33,11 +33,11 @@ async def test_an_event_that_kept_one_handlers_receipt_and_lost_anothers_runs_ag
 ) -> None:
     events = await store(inbox, 2)
     claims = await inbox.claim(token=token(1), lease=30, limit=2)
-    both = (Attempt(HANDLER, 1, "done"), Attempt("update_crm", 1, "done"))
-    one = (Attempt(HANDLER, 1, "done"),)
-    attempts = {events[0].event_id: both, events[1].event_id: one}
+    both = (HANDLER, HandlerName("update_crm"))
+    one = (HANDLER,)
+    handlers = {events[0].event_id: both, events[1].event_id: one}
     await inbox.settle(
-        [settlement(claim, Signal.FINISH, attempts=attempts[claim.event_id]) for claim in claims],
+        [settlement(claim, Signal.FINISH, handlers=handlers[claim.event_id]) for claim in claims],
     )
     await receive(inbox, ledger, events)  # of HANDLER alone
     found = await recover_ledger(inbox, ledger, since=DAWN, who="selma")

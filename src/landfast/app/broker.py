@@ -11,7 +11,6 @@ from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
 from landfast.app.stores import InboxStore, make_wakeup, open_inbox
 from landfast.config import Settings
 from landfast.domain.errors import ConfigError, JournalUnavailableError
-from landfast.domain.ids import BootId
 from landfast.intake.drain import Drainer
 from landfast.intake.outage import Outage
 from landfast.intake.remember import RememberingJournal
@@ -57,7 +56,7 @@ async def open_backlog(settings: Settings, inbox: InboxStore, chance: Chance) ->
 
 
 class Draining:
-    """One drainer, with a boot of its own to count under: what it corrects was counted by another."""
+    """One drainer, with a boot of its own to count under: what it brings was acknowledged by others."""
 
     def __init__(
         self,
@@ -68,20 +67,17 @@ class Draining:
         seen: Seen,
         wakeup: Wakeup,
         clock: Clock,
-        boot: BootId,
     ) -> None:
         self._backlog = backlog
         self._wakeup = wakeup
         self._drained = 0
         self._stopping = asyncio.Event()
-        self._tally = Tally(inbox, boot=boot, clock=clock, meters=self.meters)
+        self._tally = Tally(inbox, boot=inbox.boot, clock=clock, meters=self.meters)
         self._drainer = Drainer(
             backlog,
-            RememberingJournal(WatchedJournal(StrictJournal(inbox, clock=clock), watch), seen),
+            RememberingJournal(WatchedJournal(StrictJournal(inbox, clock=clock, drains=True), watch), seen),
             clock=clock,
             outage=Outage(clock, where="inbox or journal", waiting=lambda: backlog.waiting),
-            was_known=self._tally.was_known,
-            brought=inbox.brought,
             drained=self._count,
             hurries=True,
         )
@@ -127,8 +123,7 @@ async def open_drainer(settings: Settings, clock: Clock, chance: Chance) -> Asyn
         wakeup = make_wakeup(settings.store, await inbox.identity())
         await wakeup.open()
         try:
-            boot = BootId(chance.bytes(8))
-            yield Draining(backlog, inbox, watch=watch, seen=seen, wakeup=wakeup, clock=clock, boot=boot)
+            yield Draining(backlog, inbox, watch=watch, seen=seen, wakeup=wakeup, clock=clock)
         finally:
             await wakeup.close()
 

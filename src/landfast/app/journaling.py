@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -13,21 +14,16 @@ from landfast.app.arrival import journal_arrived
 from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
 from landfast.app.stores import InboxStore
 from landfast.config import Settings
-from landfast.domain.delivery import Delivery
-from landfast.domain.errors import UnavailableError
-from landfast.domain.ids import BootId, EventId
 from landfast.domain.readiness import Readiness
 from landfast.intake.drain import Drainer
 from landfast.intake.fallback import Alone, Fallback, Where
 from landfast.intake.outage import Outage
 from landfast.intake.remember import RememberingJournal
 from landfast.intake.strict import StrictJournal
-from landfast.intake.tally import Tally
 from landfast.journals.folder import set_aside_in, waiting_in
 from landfast.journals.mounts import FORGETFUL, file_system_of
 from landfast.journals.spool import Spool, check_keeps
 from landfast.ports.clock import Clock
-from landfast.ports.inbox import Memory
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
@@ -83,10 +79,8 @@ async def journaled(
     settings: Settings,
     inbox: InboxStore,
     *,
-    boot: BootId,
     clock: Clock,
     seen: Seen,
-    tally: Tally,
     wakeup: Wakeup,
 ) -> AsyncIterator[Journaled]:
     async with AsyncExitStack() as stack:
@@ -108,7 +102,7 @@ async def journaled(
             yield Journaled(alone, lambda: alone.where, name, unsafe=lambda: watch.unsafe)
             return
         spool = Spool(
-            settings.spool, boot=boot, clock=clock, limit=settings.spool_limit, anywhere=settings.spool_anywhere
+            settings.spool, boot=inbox.boot, clock=clock, limit=settings.spool_limit, anywhere=settings.spool_anywhere
         )
         await spool.open()
         stack.push_async_callback(spool.close)
@@ -118,13 +112,17 @@ async def journaled(
         )
         fallback = Fallback(first, spool, outage=outage, clock=clock, name=name)
         stack.push_async_callback(fallback.close)
+        # Into the broker where there is one, and out of it again by its own drainers.
+        target = first
+        if settings.journal is None:
+            target = WatchedJournal(StrictJournal(inbox, clock=clock, drains=True), watch)
+        absorbed: Counter[str] = Counter()
         drainer = Drainer(
             spool,
-            RememberingJournal(first, seen),
+            RememberingJournal(target, seen),
             clock=clock,
             outage=outage,
-            was_known=tally.was_known,
-            brought=inbox.brought if settings.journal is None else partial(brought_if_it_says, inbox),
+            absorbed=lambda count: absorbed.update(spool_absorbed=count if settings.journal else 0),
             drained=lambda count: wakeup.nudge() if count else None,
         )
         stack.push_async_callback(drainer.close)
@@ -134,19 +132,10 @@ async def journaled(
             lambda: fallback.where,
             name,
             has_spool=True,
-            meters=spool.meters,
+            meters=lambda: {**spool.meters(), **absorbed},
             settle=drainer.close,
             unsafe=lambda: watch.unsafe,
         )
-
-
-async def brought_if_it_says(inbox: Memory, deliveries: Sequence[Delivery]) -> frozenset[EventId]:
-    """For what a broker has taken, and knew already. It is safe there, so an inbox that is away holds up nothing: they
-    count as ours then, as they are after an answer of the broker that came too late."""
-    try:
-        return await inbox.brought(deliveries)
-    except UnavailableError:
-        return frozenset(delivery.event_id for delivery in deliveries)
 
 
 def examine_spool(settings: Settings) -> list[Check]:

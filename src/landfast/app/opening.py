@@ -16,7 +16,7 @@ from landfast.app.noticeboard import noticeboard
 from landfast.app.sources import source_of
 from landfast.app.stores import Stores, make_wakeup, open_stores
 from landfast.config import Settings, SourceSettings
-from landfast.domain.ids import BootId, InboxId, WorkerId
+from landfast.domain.ids import InboxId, WorkerId
 from landfast.intake.admission import Admission
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
@@ -44,7 +44,6 @@ async def intake(
         seen_cache(settings, inbox, clock, chance) as seen,
         noticeboard(inbox, clock) as notices,
     ):
-        boot = BootId(chance.bytes(8))
         admission = Admission(
             sources,
             clock=clock,
@@ -55,7 +54,7 @@ async def intake(
         names = [source.name for source in sources]
         tally = Tally(
             inbox,
-            boot=boot,
+            boot=inbox.boot,
             clock=clock,
             sources=names,
             # While only duplicates come, nobody but the tally notices that the inbox was away, and may be an older one.
@@ -63,7 +62,7 @@ async def intake(
             on_outage=lambda: None if kept.is_outage() else seen.clear(),
             meters=lambda: {**seen.meters(), **recorder.meters(), **kept.meters()},
         )
-        async with journaled(settings, inbox, boot=boot, clock=clock, seen=seen, tally=tally, wakeup=wakeup) as kept:
+        async with journaled(settings, inbox, clock=clock, seen=seen, wakeup=wakeup) as kept:
             recorder = GroupCommit(kept.journal, seen=seen, wakeup=wakeup)
             tally.start()
             try:

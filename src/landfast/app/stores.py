@@ -12,6 +12,7 @@ from typing import Protocol
 from landfast.config import Address, Settings
 from landfast.domain.errors import BoundElsewhereError, ConfigError, UserError
 from landfast.domain.ids import InboxId
+from landfast.ports.audit import Auditable, Audited
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Archive, Memory, Recorder, Switchboard, Workbench
 from landfast.ports.ledger import EffectStore, Ledger
@@ -33,11 +34,11 @@ class NoDatabaseError(UserError):
         return f"{super().__str__()}; {self.fix}"
 
 
-class InboxStore(Recorder, Workbench, Archive, Memory, Switchboard, Store, Protocol):
+class InboxStore(Recorder, Workbench, Archive, Auditable, Memory, Switchboard, Store, Protocol):
     """All views of one inbox, from one driver."""
 
 
-class LedgerStore(Ledger, EffectStore, Store, Protocol):
+class LedgerStore(Ledger, EffectStore, Audited, Store, Protocol):
     """Both views of one ledger, from one driver."""
 
 

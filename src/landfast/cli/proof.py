@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import click
@@ -12,13 +13,20 @@ from landfast.cli.options import app_option, find_inbox, json_option, run
 from landfast.cli.output import safe, say, say_json
 from landfast.recovery.proof import Proof, prove
 
+SHOWN_EVERY = 2.0
+"""Seconds between two lines of progress: a proof that takes less needs none."""
+
 
 @click.command()
+@click.option("--full", is_flag=True, help="Trust no counter: ask for every event there is. It may take minutes.")
 @app_option
 @json_option
-def proof(*, app: str | None, as_json: bool) -> int:
-    """Check the equations between what was received, what is stored and what the ledger says. Exit 1 when one fails."""
-    found = run(_prove(find_inbox(app)))
+def proof(*, full: bool, app: str | None, as_json: bool) -> int:
+    """Check the equations between what was received, what is stored and what the ledger says. Exit 1 when one fails.
+
+    What was proven before is not asked for again, unless a database was restored since, or with --full.
+    """
+    found = run(_prove(find_inbox(app), full=full))
     if as_json:
         say_json(proof_fields(found))
     else:
@@ -29,8 +37,8 @@ def proof(*, app: str | None, as_json: bool) -> int:
 def say_proof(found: Proof) -> None:
     for equation in found.equations:
         say(f"{'holds' if equation.holds else 'FAILS'}  {safe(str(equation))}")
-        if equation.note:
-            say(f"       {safe(equation.note)}")
+        for note in equation.note.splitlines():
+            say(f"       {safe(note)}")
     say(f"lost {found.lost:,}   doubled {found.doubled:,}")
 
 
@@ -40,6 +48,11 @@ def proof_fields(found: Proof) -> dict[str, Any]:
         "lost": found.lost,
         "doubled": found.doubled,
         "unproven": found.unproven,
+        "audit": {
+            "began_at": found.audit.began_at,
+            "walked_to": found.audit.walked_to,
+            "looked_at": found.audit.looked_at,
+        },
         "effects": {str(state): count for state, count in found.effects.items()},
         "equations": [
             {
@@ -54,6 +67,21 @@ def proof_fields(found: Proof) -> dict[str, Any]:
     }
 
 
-async def _prove(inbox: Inbox) -> Proof:
+async def _prove(inbox: Inbox, *, full: bool) -> Proof:
+    progress = Progress()
     async with inbox.stores() as stores:
-        return await prove(stores.inbox, stores.ledger, stores.ledger)
+        return await prove(
+            stores.inbox, stores.ledger, clock=inbox.clock, chance=inbox.chance, full=full, report=progress.show
+        )
+
+
+class Progress:
+    """Of a long walk, on stderr, every few seconds."""
+
+    def __init__(self) -> None:
+        self._shown_at = time.monotonic()
+
+    def show(self, walked: int, of: int) -> None:
+        if time.monotonic() - self._shown_at >= SHOWN_EVERY and walked < of:
+            self._shown_at = time.monotonic()
+            click.echo(f"{walked:,} of {of:,} lines of history proven", err=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -15,12 +16,17 @@ GAUGES = frozenset({"spool_records", "spool_bytes", "journal_backlog"})
 
 @dataclass(frozen=True, slots=True)
 class SourceTally:
-    """Deliveries of one source in one boot of one intake process: `received` counted on arrival, the rest on answer."""
+    """What senders of one source were told by one boot of one intake process: `received` counted on arrival, the rest
+    on answer."""
 
     received: int = 0
     stored: int = 0
     duplicate: int = 0
     rejected: int = 0
+    elsewhere: int = 0
+    """Of `stored`, events that are durable in a spool or broker, and come into the inbox later."""
+    requests_elsewhere: int = 0
+    """The requests that brought those: a spool and a broker count what they hold in requests."""
 
     def __add__(self, other: SourceTally) -> SourceTally:
         return SourceTally(
@@ -28,7 +34,13 @@ class SourceTally:
             self.stored + other.stored,
             self.duplicate + other.duplicate,
             self.rejected + other.rejected,
+            self.elsewhere + other.elsewhere,
+            self.requests_elsewhere + other.requests_elsewhere,
         )
+
+    @property
+    def unanswered(self) -> int:
+        return self.received - self.stored - self.duplicate - self.rejected
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +58,68 @@ class TallyReport:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredCount:
+    """What was counted in the very transactions that stored it: exact, whatever crashed."""
+
+    recorded: int = 0
+    """Events that an intake recorded and answered for."""
+    drained: int = 0
+    """Events that came out of a spool or broker."""
+    deliveries_drained: int = 0
+    """Deliveries that came out of a spool or broker, also those whose events were known."""
+
+    @property
+    def events(self) -> int:
+        return self.recorded + self.drained
+
+    def __add__(self, other: StoredCount) -> StoredCount:
+        return StoredCount(
+            self.recorded + other.recorded,
+            self.drained + other.drained,
+            self.deliveries_drained + other.deliveries_drained,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BootCount:
+    """One boot of an intake or a drainer that has not been folded into the totals yet."""
+
+    boot: BootId
+    stored: StoredCount = StoredCount()
+    told: Mapping[str, SourceTally] = field(default_factory=dict)
+    """By source. Empty for a boot that never reported: it never told anybody anything that we know of."""
+    is_running: bool = False
+    is_ended: bool = False
+    """It said goodbye."""
+    owes: bool = True
+    """False for a boot of an earlier Landfast, which did not count what it stored."""
+    waiting: int = 0
+    """Requests in its spool, by its last report."""
+
+    @property
+    def total(self) -> SourceTally:
+        return sum(self.told.values(), SourceTally())
+
+    @property
+    def missing(self) -> int:
+        """Events that it told senders were in the inbox, and that it never stored there."""
+        return max(0, self._told_here - self.stored.recorded) if self.owes else 0
+
+    @property
+    def untold(self) -> int:
+        """Events that it stored, and told nobody of: it crashed, or the answer to its COMMIT did not come."""
+        return max(0, self.stored.recorded - self._told_here) if self.owes else 0
+
+    @property
+    def _told_here(self) -> int:
+        return self.total.stored - self.total.elsewhere
+
+
+@dataclass(frozen=True, slots=True)
 class Census:
     inbox: InboxId
     events: int
-    """Rows in the identity table: everything ever stored and not yet forgotten."""
+    """Everything ever stored, by the counters that `record` keeps."""
     states: Mapping[State, int]
     tallies: Mapping[str, SourceTally] = field(default_factory=dict)
     """By source, over all boots."""
@@ -57,3 +127,43 @@ class Census:
     unclean_boots: int = 0
     oldest_ready: datetime | None = None
     meters: Mapping[str, int] = field(default_factory=dict)
+    boots: tuple[BootCount, ...] = ()
+    stored: StoredCount = StoredCount()
+    """Over all boots."""
+    at: datetime | None = None
+    heard_since: datetime | None = None
+    """When the running boot reported that has been silent for the longest; None where none runs."""
+
+
+TOLD = ("received", "stored", "duplicate", "rejected", "elsewhere", "requests_elsewhere")
+"""The columns of a tally, and the names of its totals, in the order of SourceTally."""
+
+COUNTED = ("recorded", "drained", "deliveries_drained")
+"""The names of the totals of what was stored, in the order of StoredCount."""
+
+
+class Folded:
+    """The totals that boots leave behind when they are folded: rows of name, source and value."""
+
+    def __init__(self, rows: Iterable[tuple[str, str, int]]) -> None:
+        self.tallies: dict[str, SourceTally] = {}
+        self.stored = StoredCount()
+        self.done = 0
+        by_source: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        for name, source, value in rows:
+            if name == "done":
+                self.done += value
+            elif name in COUNTED:
+                self.stored += StoredCount(**{name: value})
+            else:
+                by_source[source][name.removeprefix("told:")] = value
+        self.tallies = {source: SourceTally(**told) for source, told in by_source.items()}
+
+
+def tallies_of(boots: Iterable[BootCount], folded: Folded) -> dict[str, SourceTally]:
+    """By source, over all boots that there ever were."""
+    tallies = dict(folded.tallies)
+    for boot in boots:
+        for source, told in boot.told.items():
+            tallies[source] = tallies.get(source, SourceTally()) + told
+    return tallies

@@ -52,6 +52,9 @@ class Tries:
     """Seconds that the handler gave it when this was counted."""
     trace: str = ""
     """A digest of the last stack trace: one that repeats itself is written down once."""
+    came_to: Outcome | None = None
+    """What its receipt says, where it has one and the event goes on for another handler's sake. The fact stays with the
+    event until a replay, because this handler may be gone from the code by then."""
 
 
 NO_TRIES: Mapping[HandlerName, Tries] = MappingProxyType({})
@@ -113,6 +116,8 @@ class Settlement:
     error: str = ""
     """The error's class name, for filters."""
     message: str = ""
+    handlers: tuple[HandlerName, ...] = ()
+    """For FINISH: every handler that has its `done` receipt for this event, whichever claim it ran in."""
 
 
 def without_body(event: EventId, run: int, token: Token) -> Settlement:

@@ -26,10 +26,6 @@ class Unhandled(StrEnum):
     """A dead letter: somebody has to look at it."""
 
 
-DISMISSED = frozenset({"ignored", "unhandled"})
-"""Reasons of an event that is done without a handler: no receipt is owed for it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Wants:
     """What a source says about events that nobody takes, or nobody wants."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from msgspec.structs import replace
-
 from landfast import telemetry
-from landfast.domain.delivery import Delivery
+from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import RowRefusedError, UnavailableError
-from landfast.domain.ids import EventId
 from landfast.intake.outage import SLOW, Outage
 from landfast.intake.record import BATCH_DELIVERIES
 from landfast.intake.refusals import Refused, record_apart
@@ -41,15 +38,10 @@ LONGEST = 5.0
 """Seconds between two attempts when something is wrong that is no outage of the inbox."""
 
 
-async def _nobody_knows(_deliveries: Sequence[Delivery]) -> frozenset[EventId]:
-    return frozenset()
-
-
 class Drainer:
-    """One loop. `was_known` is told the source of each delivery that turned out to be in the inbox already, by another
-    delivery (`brought` says by which): it was counted as stored when it was acknowledged. `drained` is told how many
-    deliveries were new to it. One that `hurries` takes no rest: a broker's, where all that comes in comes through it,
-    and nobody waits for the inbox."""
+    """One loop. `drained` is told how many deliveries were new. `absorbed` is told how many deliveries of a spool will
+    not come out of the broker that it is drained into: it had them already, or no message could hold them. One that
+    `hurries` takes no rest: a broker's, where all that comes in comes through it, and nobody waits for the inbox."""
 
     def __init__(
         self,
@@ -58,18 +50,16 @@ class Drainer:
         *,
         clock: Clock,
         outage: Outage | None = None,
-        was_known: Callable[[str], None] = lambda _source: None,
-        brought: Callable[[Sequence[Delivery]], Awaitable[frozenset[EventId]]] = _nobody_knows,
         drained: Callable[[int], None] = lambda _count: None,
+        absorbed: Callable[[int], None] = lambda _count: None,
         hurries: bool = False,
     ) -> None:
         self._backlog = backlog
         self._inbox = inbox
         self._clock = clock
         self._outage = outage or Outage(clock)
-        self._was_known = was_known
-        self._brought = brought
         self._drained = drained
+        self._absorbed = absorbed
         self._hurries = hurries
         self._failures = 0
         self._stepping = asyncio.Lock()
@@ -132,34 +122,31 @@ class Drainer:
                 rows = [one for each in part for one in each.deliveries]
                 refused: Sequence[Refused] = ()
                 try:
-                    new = await self._record(rows)
+                    recorded = await self._record(rows)
                 except RowRefusedError:
                     if len(part) > 1:  # the older half is the last
                         middle = len(part) // 2
                         parts[-1:] = [part[middle:], part[:middle]]
                         continue
                     # Its sender was told that all of it is safe: what the inbox takes of it is recorded.
-                    new, refused = await record_apart(self._record, rows)
-                known = await self._known([delivery for delivery, is_new in new if not is_new])
+                    recorded, refused = await record_apart(self._record, rows)
                 # Crash before this line: they are taken again, and the inbox knows them.
                 if refused:
                     await self._set_aside(part[0], refused)
                 else:
                     await self._backlog.forget(part)
                 parts.pop()
-                self._count(known, sum(is_new for _, is_new in new))
+                self._count(recorded)
         except BaseException:  # cancelled, too: what is not settled must be found by the next take
             await self._backlog.give_back([each for part in reversed(parts) for each in part])
             raise
 
-    async def _record(self, rows: Sequence[Delivery]) -> Sequence[tuple[Delivery, bool]]:
-        """Each delivery, and whether it was new to the inbox."""
+    async def _record(self, rows: Sequence[Delivery]) -> Sequence[tuple[Delivery, Recorded]]:
+        """Each delivery, and what became of it."""
         # Sorted, because two that insert the same keys in different orders deadlock on PostgreSQL. Twins keep their
         # order, so that the older one is the new one.
         rows = sorted(rows, key=lambda delivery: delivery.event_id)
-        recorded = await self._inbox.record(rows)
-        # As the inbox has it: another body under a known key is an event of its own.
-        return [(replace(one, event_id=row.event_id), row.is_new) for one, row in zip(rows, recorded, strict=True)]
+        return list(zip(rows, await self._inbox.record(rows), strict=True))
 
     async def _set_aside(self, request: Taken, refused: Sequence[Refused]) -> None:
         for one, error in refused:
@@ -167,20 +154,11 @@ class Drainer:
         why = str(refused[0].error)
         await self._backlog.set_aside(Taken([each.delivery for each in refused], request.handle), why)
 
-    async def _known(self, again: Sequence[Delivery]) -> Sequence[Delivery]:
-        """Those of them that another delivery was before."""
-        if not again:
-            return []
-        # An answer of the inbox that came too late, or a crash before we could forget: it has them from ourselves.
-        ours = await self._brought(again)
-        # A request that names one event twice was counted as one that is new, and one that is not.
-        once = {(one.event_id, one.received_at, one.headers): one for one in again}
-        return [delivery for delivery in once.values() if delivery.event_id not in ours]
-
-    def _count(self, known: Sequence[Delivery], new: int) -> None:
-        self._drained(new)
-        for delivery in known:
-            self._was_known(delivery.source)
+    def _count(self, recorded: Sequence[tuple[Delivery, Recorded]]) -> None:
+        self._drained(sum(row.is_new for _, row in recorded))
+        came_on = {(one.event_id, one.received_at): False for one, _ in recorded}
+        came_on |= {(one.event_id, one.received_at): True for one, row in recorded if row.is_new and not row.in_inbox}
+        self._absorbed(sum(not came for came in came_on.values()))
 
     def _stumbled(self, error: Exception) -> float:
         self._failures += 1

@@ -202,7 +202,8 @@ class Intake:
             self._tally.came_again(event)
         # By id: a spool takes a request that names one event twice for two new ones, and the inbox for one.
         new = len({row.event_id for row in outcome if row.is_new})
-        self._tally.stored(source.name, new, known=len(outcome) - new)
+        elsewhere = len({row.event_id for row in outcome if row.is_new and not row.in_inbox})
+        self._tally.stored(source.name, new, known=len(outcome) - new, elsewhere=elsewhere)
         # Of a request with one event, the journal says which it became: another body may be an event of its own.
         return source.provider.thanks or answer.stored(first if len(outcome) > 1 else outcome[0].event_id)
 

@@ -28,6 +28,8 @@ DIGITS = 16
 class Bodies(Journal, Protocol):
     """An inbox, as far as it is needed here."""
 
+    async def record_drained(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]: ...
+
     async def differing(self, deliveries: Sequence[Delivery]) -> Sequence[bool]: ...
 
 
@@ -35,12 +37,13 @@ class StrictJournal:
     """Whoever records into the inbox, live or from a spool or broker, records through this. It also tells of what is
     held, once it is."""
 
-    def __init__(self, inbox: Bodies, *, clock: Clock) -> None:
+    def __init__(self, inbox: Bodies, *, clock: Clock, drains: bool = False) -> None:
         self._inbox = inbox
+        self._record = inbox.record_drained if drains else inbox.record
         self._alerts = Alerts(clock)
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
-        recorded = await self._inbox.record(deliveries)
+        recorded = await self._record(deliveries)
         known = [
             place
             for place, (delivery, row) in enumerate(zip(deliveries, recorded, strict=True))

@@ -1,7 +1,8 @@
-"""Tally: every received request ends as stored, duplicate or rejected, and here they are counted.
+"""Tally: every received request ends as stored, duplicate or rejected, and here is counted what senders were told.
 
 Counting costs no row per request: totals are kept in memory and reported every second. A crash loses at most that
-second of counts, and leaves its boot without a last report, which marks it as unclean.
+second of counts, and leaves its boot without a last report, which marks it as unclean. What is stored is counted
+elsewhere, by the inbox, in the transactions that store it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
 from landfast import telemetry
-from landfast.domain.census import SourceTally, TallyReport
+from landfast.domain.census import TOLD, SourceTally, TallyReport
 from landfast.domain.errors import StoreError
 from landfast.domain.ids import BootId, EventId
 from landfast.ports.clock import Clock
@@ -31,13 +32,15 @@ NOTHING = SourceTally()
 
 
 class _Counts:
-    __slots__ = ("duplicate", "received", "rejected", "stored")
+    __slots__ = TOLD
 
     def __init__(self) -> None:
-        self.received = self.stored = self.duplicate = self.rejected = 0
+        self.received = self.stored = self.duplicate = self.rejected = self.elsewhere = self.requests_elsewhere = 0
 
     def total(self) -> SourceTally:
-        return SourceTally(self.received, self.stored, self.duplicate, self.rejected)
+        return SourceTally(
+            self.received, self.stored, self.duplicate, self.rejected, self.elsewhere, self.requests_elsewhere
+        )
 
 
 class Tally:
@@ -72,12 +75,16 @@ class Tally:
         """A handshake: it was a request, but no delivery, so it is not one of those that must end."""
         self._counts[source].received -= 1
 
-    def stored(self, source: str, events: int = 1, *, known: int = 0) -> None:
-        """A request brought so many events that were new, and so many that were not. Each is a delivery of its own."""
+    def stored(self, source: str, events: int = 1, *, known: int = 0, elsewhere: int = 0) -> None:
+        """A request brought so many events that were new, and so many that were not. Each is a delivery of its own. Of
+        the new ones, so many are durable in a spool or broker, and not in the inbox yet."""
         counts = self._counts[source]
         counts.received += events + known - 1
         counts.stored += events
         counts.duplicate += known
+        if elsewhere:
+            counts.elsewhere += elsewhere
+            counts.requests_elsewhere += 1
 
     def duplicate(self, source: str, events: int = 1) -> None:
         counts = self._counts[source]
@@ -87,13 +94,6 @@ class Tally:
     def rejected(self, source: str) -> None:
         self._counts[source].rejected += 1
 
-    def was_known(self, source: str) -> None:
-        """A delivery that a spool or journal acknowledged as stored turned out to be in the inbox already."""
-        # Another boot may have acknowledged it, of a source that this one has not: sums over boots stay right.
-        counts = self._counts.setdefault(source, _Counts())
-        counts.stored -= 1
-        counts.duplicate += 1
-
     def came_again(self, event: EventId, times: int = 1) -> None:
         counted = self._redelivered.get(event)
         if counted is not None:
@@ -102,7 +102,7 @@ class Tally:
             self._redelivered[event] = times
 
     def totals(self) -> dict[str, SourceTally]:
-        """Since boot, by source; only sources that had a request, or a correction."""
+        """Since boot, by source; only sources that had a request."""
         known = self._reported or {}
         totals = {source: counts.total() for source, counts in self._counts.items()}
         return {source: total for source, total in totals.items() if total != NOTHING or source in known}

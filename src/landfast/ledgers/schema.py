@@ -14,6 +14,7 @@ COLUMNS: Mapping[str, frozenset[str]] = {
     "landfast_never": frozenset({"id"}),
     "landfast_ledger": frozenset({"id", "name"}),
     "landfast_ledger_inbox": frozenset({"inbox", "bound_at"}),
+    "landfast_audit_mark": frozenset({"inbox", "seq", "nonce"}),
 }
 
 RECEIPT_KEY = frozenset({"digest", "handler", "run"})

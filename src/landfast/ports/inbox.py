@@ -10,11 +10,12 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from landfast.domain.audit import Finished
 from landfast.domain.census import Census, TallyReport
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.filter import Filter
 from landfast.domain.flow import Flow
-from landfast.domain.ids import EventId, InboxId, Token, WorkerId
+from landfast.domain.ids import BootId, EventId, InboxId, Token, WorkerId
 from landfast.domain.outcome import Claim, Settlement
 from landfast.domain.summary import Cursor, EventRecord, EventSummary
 from landfast.domain.switch import Switch, SwitchKind
@@ -25,6 +26,11 @@ from landfast.ports.journal import Journal
 class Recorder(Journal, Protocol):
     """Intake's view."""
 
+    @property
+    def boot(self) -> BootId:
+        """Drawn when it was made: what is recorded through it is counted under this name, in the same COMMIT."""
+        ...
+
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
         """Make all of them durable in one COMMIT, then answer in the same order. The first delivery of an event is
         new and makes the event ready, or held where the delivery says so; any other, in this batch, earlier, or in a
@@ -32,6 +38,11 @@ class Recorder(Journal, Protocol):
         Crash before the COMMIT: nothing was acknowledged. After it: the sender's retry is a duplicate.
         Raises RowRefusedError when the database refuses a row for what it holds, and InboxUnavailableError when it
         cannot be used or did not answer; either way nothing of the batch may be acknowledged."""
+        ...
+
+    async def record_drained(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+        """As `record`, for what a spool or broker gives back: its senders were answered before. Each
+        delivery is counted in the same COMMIT, once, also when its drainer died before it could let go of it."""
         ...
 
     async def tally(self, report: TallyReport) -> None:
@@ -114,7 +125,9 @@ class Archive(Protocol):
         """Bind to this ledger if to none yet; the ledger that it is bound to now."""
         ...
 
-    async def census(self) -> Census: ...
+    async def census(self) -> Census:
+        """Everything counted, in one short snapshot: from counters, however many events there are."""
+        ...
 
     async def find(self, wanted: Filter, *, limit: int, after: Cursor | None = None) -> Sequence[EventSummary]:
         """Events that match, newest first, strictly after the cursor."""
@@ -147,8 +160,8 @@ class Archive(Protocol):
         """Make each held one a dead letter, `discarded`; how many. Each adds one line of history, as `admit` does."""
         ...
 
-    def walk_done(self, wanted: Filter, *, chunk: int) -> AsyncIterator[Sequence[EventSummary]]:
-        """All done events that match, oldest first, in chunks."""
+    def walk_done(self, wanted: Filter, *, chunk: int) -> AsyncIterator[Sequence[Finished]]:
+        """All done events that match, oldest first, in chunks, each with the handlers that made it so."""
         ...
 
 
@@ -166,10 +179,6 @@ class Memory(Protocol):
 
     async def known(self, events: Sequence[EventId]) -> frozenset[EventId]:
         """Those of them that are durable here."""
-        ...
-
-    async def brought(self, deliveries: Sequence[Delivery]) -> frozenset[EventId]:
-        """The events that are here by one of these very deliveries: received at that time, and not by another one."""
         ...
 
     async def recent(self, since: datetime, limit: int) -> Sequence[EventId]:

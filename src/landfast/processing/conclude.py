@@ -14,7 +14,7 @@ from landfast import telemetry
 from landfast.domain.errors import StoreError, UnexpectedError
 from landfast.domain.ids import HandlerName, ReceiptDigest
 from landfast.domain.lifecycle import Signal
-from landfast.domain.outcome import Attempt, Claim, Outcome, Receipt, Settlement, Tries
+from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Outcome, Receipt, Settlement, Tries
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import Ledger
 from landfast.processing.budget import RetryBudget
@@ -78,6 +78,18 @@ class Docket:
     why: Tomb | None = None
     """Why it waits, for whoever looks at it meanwhile."""
 
+    @property
+    def is_over(self) -> bool:
+        return not self.delays and not self.pauses
+
+    @property
+    def done(self) -> tuple[HandlerName, ...]:
+        return tuple(name for name, tries in self.tries.items() if tries.came_to is Outcome.DONE)
+
+    @property
+    def buried(self) -> frozenset[str]:
+        return frozenset(name for name, _ in self.tombs)
+
 
 @dataclass(slots=True)
 class Conclusion:
@@ -89,7 +101,7 @@ class Conclusion:
     async def conclude(self, cases: Sequence[tuple[Claim, Mapping[Work, Result]]]) -> list[Settlement]:
         dockets = [self._open(claim, results) for claim, results in cases]
         await self._bury(dockets)
-        await self._look_for_tombs(dockets)
+        await self._look_back(dockets)
         return [_settlement(docket) for docket in dockets]
 
     def _open(self, claim: Claim, results: Mapping[Work, Result]) -> Docket:
@@ -99,10 +111,11 @@ class Conclusion:
             name = work.handler.name
             match result:
                 case Done():
-                    docket.tries.pop(name, None)
+                    docket.tries[name] = Tries(came_to=Outcome.DONE)
                     outcome = "done" if result.ran else "skipped"
                     docket.attempts.append(Attempt(name, work.event.attempt, outcome, _ms(result.seconds)))
                 case Buried():
+                    docket.tries[name] = Tries(came_to=Outcome.DEAD)
                     docket.tombs.append((name, Tomb.read(result.note)))
                 case Spent():
                     docket.burials[work] = Tomb(result.reason, message=result.message)
@@ -191,17 +204,17 @@ class Conclusion:
                     docket.counted = True  # its next attempt is its last again, whatever the count says
                     docket.why = replace(tomb, message=f"{tomb.message} (not buried yet: {error})")
                     continue
-                docket.tries.pop(work.handler.name, None)
+                docket.tries[work.handler.name] = Tries(came_to=stands.outcome)
                 if stands.outcome is Outcome.DEAD:
                     docket.tombs.append((work.handler.name, tomb))
 
-    async def _look_for_tombs(self, dockets: Sequence[Docket]) -> None:
-        """A handler that was buried and then removed from the code still makes its event a dead letter."""
+    async def _look_back(self, dockets: Sequence[Docket]) -> None:
+        """A handler that ran in an earlier claim may be gone from the code by now. Its tombstone still makes the event
+        a dead letter, and its receipt still is one of those that make it done."""
         digests = {
             docket.digest: docket
             for docket in dockets
-            if docket.digest is not None and docket.claim.tries
-            if not (docket.delays or docket.pauses or docket.tombs)
+            if docket.digest is not None and docket.is_over and _was_claimed_before(docket.claim)
         }
         if not digests:
             return
@@ -214,8 +227,19 @@ class Conclusion:
             return
         for receipt in receipts:
             docket = digests[receipt.key.digest]
-            if receipt.outcome is Outcome.DEAD and receipt.key.run == docket.claim.run:
-                docket.tombs.append((receipt.key.handler, Tomb.read(receipt.result or b"{}")))
+            name, is_of_this_run = receipt.key.handler, receipt.key.run == docket.claim.run
+            if receipt.outcome is Outcome.DEAD and is_of_this_run and name not in docket.buried:
+                docket.tombs.append((name, Tomb.read(receipt.result or b"{}")))
+            elif receipt.outcome is Outcome.DONE and receipt.key.run <= docket.claim.run:
+                docket.tries[name] = Tries(came_to=Outcome.DONE)
+        for docket in digests.values():
+            # The ledger was restored, and has forgotten it: the event has not.
+            marked = (name for name, tries in docket.tries.items() if tries.came_to is Outcome.DEAD)
+            docket.tombs += [(name, Tomb("tombstone")) for name in marked if name not in docket.buried]
+
+
+def _was_claimed_before(claim: Claim) -> bool:
+    return bool(claim.tries) or claim.suspect or claim.run > 1
 
 
 def _settlement(docket: Docket) -> Settlement:
@@ -238,12 +262,13 @@ def _settlement(docket: Docket) -> Settlement:
         token=claim.token,
         signal=signal,
         due_in=min(docket.delays, default=0.0),
-        tries=docket.tries,
+        tries=docket.tries if signal is not Signal.FINISH else NO_TRIES,
         attempts=tuple(docket.attempts),
         handler=who,
         reason=tomb.reason if tomb else "",
         error=tomb.error if tomb else "",
         message=tomb.message if tomb else "",
+        handlers=docket.done if signal is Signal.FINISH else (),
     )
 
 

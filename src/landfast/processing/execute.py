@@ -16,7 +16,7 @@ from landfast.domain.event import Event
 from landfast.domain.fault import Fault
 from landfast.domain.ids import HandlerName, InboxId, receipt_digest
 from landfast.domain.lifecycle import Signal
-from landfast.domain.outcome import Claim, ReceiptKey, Settlement, Tries
+from landfast.domain.outcome import Claim, Outcome, ReceiptKey, Settlement, Tries
 from landfast.domain.unhandled import Unhandled
 from landfast.ports.clock import Clock
 from landfast.processing.conclude import SLOW_NEIGHBOUR, Conclusion
@@ -216,6 +216,10 @@ def _refused(claim: Claim, message: str) -> Settlement:
 
 
 def _untaken(claim: Claim, then: Unhandled) -> Settlement:
+    """Nobody is left to run it. If one that is gone from the code gave up on it, it is a dead letter all the same."""
+    buried = [name for name, tries in claim.tries.items() if tries.came_to is Outcome.DEAD]
+    if buried:
+        return _signal(claim, Signal.BURY, reason="tombstone", handler=buried[0])
     match then:
         case Unhandled.KEEP:
             telemetry.warn("unhandled", source=claim.source, type=claim.type, event=claim.event_id)
@@ -229,13 +233,16 @@ def _untaken(claim: Claim, then: Unhandled) -> Settlement:
             assert_never(then)
 
 
-def _signal(claim: Claim, signal: Signal, *, reason: str, error: str = "", message: str = "") -> Settlement:
+def _signal(
+    claim: Claim, signal: Signal, *, reason: str, handler: str = "", error: str = "", message: str = ""
+) -> Settlement:
     return Settlement(
         event_id=claim.event_id,
         run=claim.run,
         token=claim.token,
         signal=signal,
         tries=claim.tries,
+        handler=handler,
         reason=reason,
         error=error,
         message=message,

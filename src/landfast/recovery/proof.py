@@ -1,29 +1,38 @@
-"""The proof: equations between what was counted at the door, what is in the inbox, and what the ledger says (R61).
+"""The proof: equations between what senders were told, what is in the inbox, and what the ledger says (R61).
 
-Counts are flushed once a second while an intake runs, and a crash loses the last second of them. So an equation over
-counts may be short by what is in flight, but only while a boot is running or after one that ended uncleanly; and never
-the other way round: more acknowledged than there is means lost.
+What is stored is counted in the transactions that store it, and so is every move of an event: those equations are
+exact, whatever crashed, and nothing excuses them. What senders were told is counted in memory and reported every
+second. A boot that crashed lacks its own last second of that, and no boot's crash excuses another. More told than
+stored means lost.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from landfast.domain.census import Census, SourceTally
-from landfast.domain.filter import Filter
-from landfast.domain.ids import ReceiptDigest, receipt_digest
+from landfast.domain.census import BootCount, Census, SourceTally
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import EffectState, Outcome, Receipt
-from landfast.domain.summary import EventSummary
-from landfast.domain.unhandled import DISMISSED
+from landfast.domain.outcome import EffectState
+from landfast.ports.audit import Auditable
+from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Archive
-from landfast.ports.ledger import EffectStore, Ledger
+from landfast.ports.ledger import EffectStore
+from landfast.recovery.audit import EXAMPLES, Audit, AuditedLedger, audit
+from landfast.recovery.elsewhere import Elsewhere, elsewhere
 
-CHUNK = 500
-EXAMPLES = 10
-"""Events named in a failing proof: enough to start looking."""
+REPORTED_WITHIN = 10
+"""Seconds to wait until every running boot has reported once more: each does within three."""
+
+
+class ProvableInbox(Archive, Auditable, Protocol):
+    """An inbox."""
+
+
+class ProvableLedger(AuditedLedger, EffectStore, Protocol):
+    """A ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,150 +49,196 @@ class Equation:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipted:
-    """What the ledger says about the done events that were walked."""
+class Recount:
+    """Every identity, looked up one by one."""
 
-    done: int = 0
-    proven: int = 0
-    unproven: tuple[str, ...] = ()
-    """Some of those without a `done` receipt, or with a tombstone in the very run that is done, by source and key."""
-    doubled: int = 0
-    """Receipts that are there twice: a ledger whose unique key is gone."""
+    states: Mapping[State | None, int]
+    before: Census
+    """Counted before the walk; `conclude` has the census of after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
     equations: tuple[Equation, ...]
     lost: int
-    """Acknowledged as stored, and not in the inbox; or done, and not in the ledger."""
+    """Told stored, and not in the inbox; in the inbox, and in no state; or done, and not in the ledger."""
     doubled: int
     unproven: tuple[str, ...] = ()
     effects: Mapping[EffectState, int] = field(default_factory=dict)
+    audit: Audit = field(default_factory=Audit)
 
     @property
     def holds(self) -> bool:
         return not self.lost and not self.doubled and all(equation.holds for equation in self.equations)
 
 
-async def prove(archive: Archive, ledger: Ledger, effects: EffectStore) -> Proof:
-    """Count, then walk every done event against the ledger, in chunks; nothing is held meanwhile."""
-    receipted = await walk(archive, ledger)
-    return conclude(await archive.census(), receipted, await effects.counts())
+def _nobody(_walked: int, _of: int) -> None: ...
 
 
-async def walk(archive: Archive, ledger: Ledger) -> Receipted:
-    inbox = await archive.identity()
-    total = Receipted()
-    async for events in archive.walk_done(Filter(), chunk=CHUNK):
-        digests = {receipt_digest(inbox, event.source, event.key): event for event in events}
-        total = _add(total, check_receipts(digests, await ledger.receipts(list(digests))))
-    return total
+async def prove(
+    inbox: ProvableInbox,
+    ledger: ProvableLedger,
+    *,
+    clock: Clock,
+    chance: Chance,
+    full: bool = False,
+    report: Callable[[int, int], None] = _nobody,
+) -> Proof:
+    """Ask the ledger for what became done since the last proof, and count. `full` trusts no mark and no counter: it
+    asks for everything, and looks up every event there is. Nothing is held meanwhile."""
+    audited = await audit(inbox, ledger, identity=await inbox.identity(), chance=chance, full=full, report=report)
+    recount = await _recount(inbox) if full else None
+    census = await inbox.census()
+    found = elsewhere(census.tallies, census)
+    if found.missing and census.running_boots:
+        # What waits is known by reports. Each boot has to speak once more about what was told before.
+        found = elsewhere(census.tallies, await _heard_of_all(inbox, census, clock))
+    return conclude(census, audited, found, effects=await ledger.counts(), recount=recount)
 
 
-def check_receipts(digests: Mapping[ReceiptDigest, EventSummary], receipts: Sequence[Receipt]) -> Receipted:
-    """A done event has a `done` receipt, and no tombstone in the run that is done; each receipt is there once. One that
-    was dismissed had no handler, and owes none."""
-    proven = {receipt.key.digest for receipt in receipts if receipt.outcome is Outcome.DONE}
-    refuted = {
-        receipt.key.digest
-        for receipt in receipts
-        if receipt.outcome is Outcome.DEAD and receipt.key.run == digests[receipt.key.digest].run
-    }
-    owed = {digest: event for digest, event in digests.items() if event.reason not in DISMISSED}
-    unproven = [event for digest, event in owed.items() if digest not in proven or digest in refuted]
-    return Receipted(
-        done=len(digests),
-        proven=len(digests) - len(unproven),
-        unproven=tuple(f"{event.source}/{event.key}" for event in unproven[:EXAMPLES]),
-        doubled=sum(times - 1 for times in Counter(receipt.key for receipt in receipts).values()),
-    )
+async def _recount(inbox: ProvableInbox) -> Recount:
+    before = await inbox.census()
+    states: Counter[State | None] = Counter()
+    async for chunk in inbox.recount():
+        states.update(chunk)
+    return Recount(states, before)
 
 
-def conclude(census: Census, receipted: Receipted, effects: Mapping[EffectState, int] | None = None) -> Proof:
-    stored = sum(tally.stored for tally in census.tallies.values())
+async def _heard_of_all(inbox: Archive, first: Census, clock: Clock) -> Census:
+    later = first
+    for _ in range(REPORTED_WITHIN):
+        if later.heard_since is None or (first.at is not None and later.heard_since > first.at):
+            break
+        await clock.sleep(1.0)
+        later = await inbox.census()
+    return later
+
+
+def conclude(
+    census: Census,
+    audited: Audit,
+    found: Elsewhere | None = None,
+    *,
+    effects: Mapping[EffectState, int] | None = None,
+    recount: Recount | None = None,
+) -> Proof:
+    found = found or elsewhere(census.tallies, census)
+    nowhere = max(0, census.events - sum(census.states.values()))
     return Proof(
-        equations=tuple(_equations(census, stored, receipted)),
-        lost=(0 if _underway(census) else max(0, stored - census.events)) + receipted.done - receipted.proven,
-        doubled=receipted.doubled,
-        unproven=receipted.unproven,
+        equations=tuple(_equations(census, audited, found, recount)),
+        lost=sum(boot.missing for boot in census.boots) + nowhere + audited.lacking + found.missing,
+        doubled=audited.doubled,
+        unproven=audited.unproven,
         effects=dict(effects or {}),
+        audit=audited,
     )
 
 
-def _equations(census: Census, stored: int, receipted: Receipted) -> Iterable[Equation]:
-    total = sum(census.tallies.values(), SourceTally())
-    yield _received("received", total, census)
+def _equations(census: Census, audited: Audit, found: Elsewhere, recount: Recount | None) -> Iterable[Equation]:
+    yield _received("received", census.tallies.values(), [(boot, boot.total) for boot in census.boots])
     if len(census.tallies) > 1:
         for source, tally in sorted(census.tallies.items()):
-            yield _received(f"received by {source or 'no source'}", tally, census)
-    yield _acknowledged(census, stored)
+            told = [(boot, boot.told.get(source, SourceTally())) for boot in census.boots]
+            yield _received(f"received by {source or 'no source'}", [tally], told)
+    yield _acknowledged(census)
+    if found.told or found.brought or found.waiting:
+        yield _brought(found)
     yield Equation(
         "every event is in one state",
         ("in the inbox", census.events),
         tuple((str(state), census.states.get(state, 0)) for state in State),
         holds=census.events == sum(census.states.values()),
     )
+    done = census.states.get(State.DONE, 0)
     yield Equation(
         "done has its receipts",
-        ("done", receipted.done),
-        (("with every receipt", receipted.proven),),
-        holds=receipted.done == receipted.proven,
-        note=f"without: {', '.join(receipted.unproven)}" if receipted.unproven else "",
+        ("done", done),
+        (("with every receipt", done - audited.lacking),),
+        holds=not audited.lacking,
+        note=f"without: {', '.join(audited.unproven)}" if audited.unproven else "",
     )
+    if recount is not None:
+        yield _recounted(census, recount)
 
 
-def _received(name: str, tally: SourceTally, census: Census) -> Equation:
-    in_flight = tally.received - tally.stored - tally.duplicate - tally.rejected
+def _received(name: str, tallies: Iterable[SourceTally], boots: Iterable[tuple[BootCount, SourceTally]]) -> Equation:
+    """A boot that runs has requests in flight, and one that crashed had: those it had counted as begun. One that said
+    goodbye has answered all, and none has given more answers than it had requests."""
+    tally = sum(tallies, SourceTally())
+    gaps = [(boot, told.unanswered) for boot, told in boots if told.unanswered]
+    wrong = [(boot, gap) for boot, gap in gaps if gap < 0 or boot.is_ended]
+    excused = [(boot, gap) for boot, gap in gaps if gap > 0 and not boot.is_ended]
     terms = (("stored", tally.stored), ("duplicate", tally.duplicate), ("rejected", tally.rejected))
     return Equation(
         name,
         (name, tally.received),
-        (*terms, ("in flight", in_flight)) if in_flight > 0 else terms,
-        holds=in_flight == 0 or (in_flight > 0 and _may_be_short(census)),
-        note=_note(census) if in_flight else "",
+        (*terms, ("in flight", tally.unanswered)) if tally.unanswered else terms,
+        holds=not wrong and tally.unanswered == sum(gap for _, gap in gaps),
+        note=_notes(wrong, "not answered, though it stopped in order") or _notes(excused, "in flight"),
     )
 
 
-def _acknowledged(census: Census, stored: int) -> Equation:
-    missing = census.events - stored
-    if missing < 0 and (waiting := _underway(census)):
+def _acknowledged(census: Census) -> Equation:
+    missing = [(boot, boot.missing) for boot in census.boots if boot.missing]
+    untold = [(boot, boot.untold) for boot in census.boots if boot.untold]
+    lost, unheard = sum(count for _, count in missing), sum(count for _, count in untold)
+    if lost:
         return Equation(
             "acknowledged is in the inbox",
-            ("tallied as stored", stored),
-            (("in the inbox", census.events), ("still in a spool or journal", -missing)),
-            holds=True,
-            note=f"{waiting:,} requests wait there; whether any is missing shows when they are drained",
+            ("acknowledged", census.stored.recorded - unheard + lost),
+            (("in the inbox", census.stored.recorded - unheard), ("lost", lost)),
+            holds=False,
+            note=_notes(missing, "told stored, and not in the inbox"),
         )
+    terms = [("acknowledged", census.stored.recorded - unheard)]
+    terms += [("from a spool or broker", census.stored.drained)] if census.stored.drained else []
+    terms += [("nobody was told", unheard)] if unheard else []
     return Equation(
         "acknowledged is in the inbox",
         ("in the inbox", census.events),
-        (("tallied as stored", stored), *((("not tallied", missing),) if missing > 0 else ())),
-        holds=missing == 0 or (missing > 0 and _may_be_short(census)),
-        note=_note(census) if missing else "",
+        tuple(terms),
+        holds=True,
+        note=_notes(untold, "stored without an answer: it crashed, or the answer to a COMMIT was lost"),
     )
 
 
-def _underway(census: Census) -> int:
-    """Requests that are acknowledged, durable, and not yet in the inbox, as running intakes and drainers report. What
-    lies in the spool of a machine that is off counts as lost until an intake runs there again."""
-    return census.meters.get("spool_records", 0) + census.meters.get("journal_backlog", 0)
-
-
-def _may_be_short(census: Census) -> bool:
-    return census.running_boots > 0 or census.unclean_boots > 0
-
-
-def _note(census: Census) -> str:
-    if not _may_be_short(census):
-        return "every intake stopped in order, so nothing can be in flight"
-    boots = f"{census.running_boots} running and {census.unclean_boots} unclean boots of intake"
-    return f"{boots}: up to a second of counts each, and for an unclean one the outage that it ended in"
-
-
-def _add(one: Receipted, other: Receipted) -> Receipted:
-    return Receipted(
-        one.done + other.done,
-        one.proven + other.proven,
-        (one.unproven + other.unproven)[:EXAMPLES],
-        one.doubled + other.doubled,
+def _brought(found: Elsewhere) -> Equation:
+    arrived = [("brought into the inbox", found.brought)]
+    arrived += [("waiting", found.waiting)] if found.waiting else []
+    arrived += [("out of sight", found.out_of_sight)] if found.out_of_sight else []
+    arrived += [("lost", found.missing)] if found.missing else []
+    return Equation(
+        "what waited elsewhere arrives",
+        ("in a spool or broker", sum(count for _, count in arrived)),
+        tuple(arrived),
+        holds=not found.missing,
+        note=found.note,
     )
+
+
+def _recounted(census: Census, recount: Recount) -> Equation:
+    total, nowhere = sum(recount.states.values()), recount.states.get(None, 0)
+    terms = tuple((str(state), recount.states.get(state, 0)) for state in State)
+    # What moves meanwhile is in two states or in none; what is stored can only have grown.
+    is_quiet = (recount.before.events, recount.before.states) == (census.events, census.states)
+    agrees = not is_quiet or all(census.states.get(state, 0) == recount.states.get(state, 0) for state in State)
+    return Equation(
+        "every event was looked up",
+        ("looked up", total),
+        (*terms, ("nowhere", nowhere)) if nowhere else terms,
+        holds=recount.before.events <= total <= census.events and not nowhere and agrees,
+        note="" if recount.before.events <= total <= census.events else f"counted as stored: {census.events:,}",
+    )
+
+
+def _notes(boots: Iterable[tuple[BootCount, int]], what: str) -> str:
+    """One line for each boot, and one for those that would be too many."""
+    named = [f"boot {boot.boot.hex()} ({_life(boot)}): {count:,} {what}" for boot, count in boots]
+    rest = [f"and {len(named) - EXAMPLES} more boots"] if len(named) > EXAMPLES else []
+    return "\n".join(named[:EXAMPLES] + rest)
+
+
+def _life(boot: BootCount) -> str:
+    if boot.is_running:
+        return "running"
+    return "ended" if boot.is_ended else "unclean"

@@ -60,7 +60,7 @@ class Theatre:
 
     async def prove(self) -> Proof:
         async with self.inbox.stores() as stores:
-            return await prove(stores.inbox, stores.ledger, stores.ledger)
+            return await prove(stores.inbox, stores.ledger, clock=self.inbox.clock, chance=self.inbox.chance)
 
 
 async def play(theatre: Theatre, deliveries: int, *, show: Callable[[Score], None]) -> Score:

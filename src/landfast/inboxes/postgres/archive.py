@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from landfast.domain.census import GAUGES, Census, SourceTally
+from landfast.domain.audit import Finished
 from landfast.domain.filter import Filter
 from landfast.domain.ids import EventId, InboxId, ids_from
 from landfast.domain.lifecycle import State
@@ -12,9 +12,6 @@ from landfast.domain.summary import Cursor, EventRecord, EventSummary, in_hand_o
 from landfast.inboxes.postgres import rows
 from landfast.inboxes.postgres.connection import Connections
 from landfast.inboxes.postgres.statements import SQL
-
-SILENT_AFTER = 10.0
-"""Seconds without a report, of which there is one every second, until a boot counts as ended without goodbye."""
 
 PATIENCE = 300.0
 """Seconds for a question that may walk through everything ever stored: a person, or a proof, waits for the answer."""
@@ -49,33 +46,6 @@ class Archiving:
         async with self._connections.working() as connection:
             bound: str = await connection.fetchval(SQL["bind_ledger"], ledger)
         return bound
-
-    async def census(self) -> Census:
-        # One snapshot, or an event that moves between two counts would be counted twice or never.
-        async with self._connections.transaction(isolation="repeatable_read") as connection:
-            inbox = await connection.fetchval(SQL["identity"])
-            events = await connection.fetchval(SQL["census_events"], timeout=PATIENCE)
-            work = await connection.fetchrow(SQL["census_work"])
-            shelf = await connection.fetch(SQL["census_shelf"])
-            done = await connection.fetchval(SQL["census_done"], timeout=PATIENCE)
-            tallies = await connection.fetch(SQL["census_tally"])
-            boots = await connection.fetchrow(SQL["census_boots"], SILENT_AFTER)
-            meters = await connection.fetch(SQL["census_meters"], GAUGES, SILENT_AFTER)
-        assert work is not None and boots is not None  # noqa: S101, PT018 - aggregates always have their row
-        states = {State.READY: work["ready"], State.CLAIMED: work["claimed"], State.DONE: done}
-        return Census(
-            inbox=InboxId(inbox),
-            events=events,
-            states=states | {State(row["state"]): row["count"] for row in shelf},
-            tallies={
-                row["source"]: SourceTally(row["received"], row["stored"], row["duplicate"], row["rejected"])
-                for row in tallies
-            },
-            running_boots=boots["running"],
-            unclean_boots=boots["unclean"],
-            oldest_ready=work["oldest_ready"],
-            meters={row["name"]: row["value"] for row in meters},
-        )
 
     async def find(self, wanted: Filter, *, limit: int, after: Cursor | None = None) -> Sequence[EventSummary]:
         statement = _statement(wanted)
@@ -121,7 +91,7 @@ class Archiving:
             recovered: int = await connection.fetchval(SQL["recover"], events, rows.text(who))
         return recovered
 
-    async def walk_done(self, wanted: Filter, *, chunk: int) -> AsyncIterator[Sequence[EventSummary]]:
+    async def walk_done(self, wanted: Filter, *, chunk: int) -> AsyncIterator[Sequence[Finished]]:
         after = None
         while True:
             async with self._connections.working() as connection:
@@ -129,7 +99,7 @@ class Archiving:
                 found = await connection.fetch(SQL["walk_done"], *arguments, timeout=PATIENCE)
             if not found:
                 return
-            yield [rows.summary(row) for row in found]
+            yield [rows.finished(row) for row in found]
             after = Cursor(found[-1]["received_at"], EventId(found[-1]["event_id"]))
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from landfast.domain.census import TallyReport
+from landfast.domain.ids import BootId
 from landfast.inboxes.postgres.archive import Archiving
+from landfast.inboxes.postgres.audit import Auditing
+from landfast.inboxes.postgres.census import Counting
 from landfast.inboxes.postgres.connection import Connections
 from landfast.inboxes.postgres.held import Holding
 from landfast.inboxes.postgres.housekeeping import Housekeeping
@@ -14,16 +17,18 @@ from landfast.inboxes.postgres.work import Working
 from landfast.ports.clock import Chance, Clock
 
 
-class PostgresInbox(Recording, Working, Settling, Archiving, Holding, Remembering, Housekeeping):
+class PostgresInbox(Recording, Working, Settling, Archiving, Counting, Auditing, Holding, Remembering, Housekeeping):
     """Every port of an inbox, and Store. `pool` is how many connections workers and operators share; intake has
     its own beside them."""
 
     def __init__(self, dsn: str, *, clock: Clock, chance: Chance, pool: int = 4) -> None:
         connections = Connections(dsn, pool=pool)
-        Recording.__init__(self, connections)
+        Recording.__init__(self, connections, BootId(chance.bytes(8)))
         Working.__init__(self, connections, clock)
         Settling.__init__(self, connections)
         Archiving.__init__(self, connections)
+        Counting.__init__(self, connections)
+        Auditing.__init__(self, connections)
         Holding.__init__(self, connections)
         Remembering.__init__(self, connections, chance)
         Housekeeping.__init__(self, connections, clock, chance)

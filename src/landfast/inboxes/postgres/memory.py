@@ -35,11 +35,6 @@ class Remembering:
         async with self._connections.recording() as connection:
             return frozenset(EventId(event) for (event,) in await connection.fetch(SQL["known"], events))
 
-    async def brought(self, deliveries: Sequence[Delivery]) -> frozenset[EventId]:
-        columns = [one.event_id for one in deliveries], [one.received_at for one in deliveries]
-        async with self._connections.recording() as connection:
-            return frozenset(EventId(event) for (event,) in await connection.fetch(SQL["brought"], *columns))
-
     async def recent(self, since: datetime, limit: int) -> Sequence[EventId]:
         async with self._connections.working() as connection:
             return [EventId(event) for (event,) in await connection.fetch(SQL["recent"], since, limit)]

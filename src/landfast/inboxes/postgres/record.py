@@ -4,30 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from landfast.domain.census import TallyReport
+from landfast.domain.census import TOLD, TallyReport
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import InboxUnavailableError
-from landfast.inboxes.postgres.connection import Connections
+from landfast.domain.ids import BootId
+from landfast.inboxes.postgres.connection import Connection, Connections
 from landfast.inboxes.postgres.housekeeping import off
 from landfast.inboxes.postgres.statements import SQL
 
+BATCHES_PER_SLOT = 1_000
+"""Batches that are counted in one row. Under an open snapshot, a dump say, each leaves a version of the row behind, and
+an update went from 244 to 723 microseconds after 15,000 of them; with a new row every 1,000 it stayed below 370."""
+
 
 class Recording:
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, boot: BootId) -> None:
         self._connections = connections
+        self.boot = boot
+        self._batches = 0
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
         if not deliveries:
             return []
+        slot = self._slot()
+        # Dead before the COMMIT: nothing was acknowledged. Dead after it: the sender's retry is a duplicate.
+        async with self._connections.recording() as connection:
+            return await self._store(connection, deliveries, slot)
+
+    async def record_drained(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+        if not deliveries:
+            return []
+        slot = -1 - self._slot()
+        # A request may name one event twice, and is one delivery of it.
+        once = {(one.event_id, one.received_at): one.source for one in deliveries}
+        columns = list(once.values()), [event for event, _ in once], [received_at for _, received_at in once]
+        # Dead after the COMMIT, before they are let go of: they are taken again, stored no more and counted no more.
+        async with self._connections.recording() as connection, connection.transaction():
+            await connection.execute(SQL["count_drained"], self.boot, slot, *columns)
+            return await self._store(connection, deliveries, slot)
+
+    def _slot(self) -> int:
+        self._batches += 1
+        return self._batches // BATCHES_PER_SLOT
+
+    async def _store(self, connection: Connection, deliveries: Sequence[Delivery], slot: int) -> Sequence[Recorded]:
         # Twins in one batch: the first of them is recorded.
         first = {delivery.event_id: place for place, delivery in reversed(list(enumerate(deliveries)))}
         placed = [(first[event], deliveries[first[event]]) for event in sorted(first)]
         statement, columns = "record", _columns(placed)
         if any(delivery.hold for delivery in deliveries):
             statement, columns = "record_held", [*columns, [delivery.hold for _, delivery in placed]]
-        # Dead before the COMMIT: nothing was acknowledged. Dead after it: the sender's retry is a duplicate.
-        async with self._connections.recording() as connection:
-            rows = await connection.fetch(SQL[statement], *columns)
+        rows = await connection.fetch(SQL[statement], *columns, self.boot, slot)
         if rows[0]["fsync"] != "on":  # somebody has switched it off since we looked; nothing was written
             raise InboxUnavailableError(off("fsync"))
         new = {first[row["event_id"]] for row in rows if row["event_id"] is not None}
@@ -43,10 +70,7 @@ class Recording:
                 SQL["tally_source"],
                 report.boot,
                 [name for name, _ in sources],
-                [tally.received for _, tally in sources],
-                [tally.stored for _, tally in sources],
-                [tally.duplicate for _, tally in sources],
-                [tally.rejected for _, tally in sources],
+                *([getattr(tally, name) for _, tally in sources] for name in TOLD),
             )
             if report.meters:
                 names, values = zip(*sorted(report.meters.items()), strict=True)

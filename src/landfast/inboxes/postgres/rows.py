@@ -8,6 +8,7 @@ from dataclasses import replace
 import asyncpg
 import msgspec
 
+from landfast.domain.audit import Finished, finished_by, names_in
 from landfast.domain.ids import EventId, HandlerName, Token
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Tries
@@ -68,6 +69,17 @@ def line(row: asyncpg.Record) -> HistoryLine:
         reason=row["reason"],
         who=row["who"],
     )
+
+
+def finished(row: asyncpg.Record) -> Finished:
+    names: str | None = row["handlers"]
+    # Without names, of an earlier Landfast: what was attempted in the claim that finished it.
+    handlers = finished_by(_attempts(row["attempts"])) if names is None else names_in(names)
+    return Finished(row["seq"], EventId(row["event_id"]), row["source"], row["key"], row["run"], handlers)
+
+
+def handlers_text(handlers: Sequence[HandlerName]) -> str:
+    return text("\n".join(handlers))
 
 
 def tries(stored: bytes | None) -> Mapping[HandlerName, Tries]:

@@ -39,9 +39,9 @@ class _Kind(NamedTuple):
     columns: tuple[_Column, ...]
 
 
-_FINISH = _Kind("settle_finish", _TRACE)
+_FINISH = _Kind("settle_finish", (*_TRACE, lambda one: rows.handlers_text(one.handlers)))
 _BURY = _Kind("settle_bury", (*_TRACE, *_FAILURE))
-_RELEASE = _Kind("settle_release", (*_TRACE, _TOKEN))
+_RELEASE = _Kind("settle_release", (*_TRACE, _TOKEN, _FAILURE[0]))
 _DELAYED = _Kind("settle_delay", (*_TRACE, *_FAILURE, _TOKEN, *_DELAY))
 _SHELVE = _Kind("settle_shelve", (*_TRACE, *_FAILURE, _TOKEN))
 _DISMISS = _Kind("settle_dismiss", (*_TRACE, _TOKEN))

@@ -1,15 +1,13 @@
-"""The operators' side: identity, show, replay, recover, census. Listings are in `find`."""
+"""The operators' side: identity, show, replay, recover. Listings are in `find`."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import apsw
 
-from landfast.domain.census import GAUGES, Census, SourceTally
 from landfast.domain.ids import EventId, InboxId, ids_from
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.summary import EventRecord, in_hand_of
@@ -18,13 +16,11 @@ from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.statements import ask
 from landfast.ports.clock import Clock
 
-SILENCE = 10.0
-"""Seconds without a report after which a boot is no longer taken for running: it reports every second."""
-CENSUS_CHUNK = 5_000
-"""Events counted in one read transaction: about 50 ms."""
-
-
-_WAYS_BACK = {Signal.REPLAY: ("replay", "replay_done"), Signal.RECOVER: ("recover",)}
+_WAYS_BACK: dict[Signal, tuple[tuple[str, State | None], ...]] = {
+    Signal.REPLAY: (("replay", None), ("replay_done", State.DONE)),
+    Signal.RECOVER: (("recover", State.DONE),),
+}
+"""The statements that may find the event, and whether it was done then."""
 
 
 class Operating:
@@ -52,17 +48,6 @@ class Operating:
 
     async def recover(self, events: Sequence[EventId], *, who: str) -> int:
         return await self._file.run(partial(self._recover, events, who))
-
-    async def census(self) -> Census:
-        """Every event is looked up once, in chunks: the sum over the states is true for each chunk at its time, and
-        what arrives meanwhile is counted in both or in neither."""
-        states: Counter[State] = Counter()
-        events, last = 0, b""
-        while counted := await self._file.run(partial(self._count_chunk, last)):
-            events += len(counted)
-            states.update(State(state) for _, state in counted if state is not None)
-            last = counted[-1][0]
-        return await self._file.run(partial(self._conclude, events, states))
 
     def _meta(self, statement: str) -> Any:
         with self._file.reading() as connection:
@@ -106,42 +91,15 @@ class Operating:
         with self._file.writing(durable=True) as connection:
             return sum(back(connection, event) for event in events)
 
-    def _count_chunk(self, after: bytes) -> list[tuple[bytes, str | None]]:
-        with self._file.reading() as connection:
-            return ask(connection, "census_states", {"after": after, "chunk": CENSUS_CHUNK})
-
-    def _conclude(self, events: int, states: Counter[State]) -> Census:
-        silent_since = rows.micros(self._clock.now()) - rows.micros_in(SILENCE)
-        with self._file.reading() as connection:
-            tallies = ask(connection, "census_tallies")
-            ((running, unclean),) = ask(connection, "census_boots", {"silent_since": silent_since})
-            meters = ask(connection, "census_meters", {"silent_since": silent_since})
-            ((oldest,),) = ask(connection, "census_oldest")
-            ((inbox,),) = ask(connection, "identity")
-        counted: Counter[str] = Counter()
-        for name, value, is_running in meters:
-            if is_running or name not in GAUGES:
-                counted[name] += value
-        return Census(
-            inbox=InboxId(inbox),
-            events=events,
-            states=states,
-            tallies={source: SourceTally(*totals) for source, *totals in tallies},
-            running_boots=running,
-            unclean_boots=unclean,
-            oldest_ready=rows.moment_or_none(oldest),
-            meters=counted,
-        )
-
 
 def _make_ready(
     connection: apsw.Connection, event: EventId, *, signal: Signal, at: int, who: str, forced: bool = False
 ) -> bool:
     """Back to work, from the shelf or from what is done; whether it was there."""
-    for statement in _WAYS_BACK[signal]:
+    for statement, was in _WAYS_BACK[signal]:
         for received_at, run in ask(connection, statement, {"event_id": event, "forced": forced}):
             ask(connection, "unshelve", (event,))
             reason = "forced" if forced else ""
-            history.add(connection, event, received_at, at=at, run=run, signal=signal, reason=reason, who=who)
+            history.add(connection, event, received_at, at=at, run=run, signal=signal, reason=reason, who=who, was=was)
             return True
     return False

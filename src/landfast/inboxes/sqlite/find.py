@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from landfast.domain import patterns
+from landfast.domain.audit import Finished
 from landfast.domain.filter import Filter
 from landfast.domain.ids import event_id
 from landfast.domain.lifecycle import State
@@ -57,7 +58,7 @@ class Finding:
             counted += len(matching)
         return min(counted, at_most)
 
-    async def walk_done(self, wanted: Filter, *, chunk: int) -> AsyncIterator[Sequence[EventSummary]]:
+    async def walk_done(self, wanted: Filter, *, chunk: int) -> AsyncIterator[Sequence[Finished]]:
         wanted = replace(wanted, state=State.DONE)
         found: list[EventSummary] = []
         span: _Span | None = replace(_span(wanted, None), statement="find_bodies_up")
@@ -65,8 +66,13 @@ class Finding:
             matching, span = await self._file.run(partial(self._look, wanted, span, _upwards))
             found += matching
             while len(found) >= chunk or (found and span is None):
-                yield found[:chunk]
+                yield await self._file.run(partial(self._finished_of, found[:chunk]))
                 found = found[chunk:]
+
+    def _finished_of(self, events: Sequence[EventSummary]) -> list[Finished]:
+        with self._file.reading() as connection:
+            places = [(rows.micros(event.received_at), event.event_id) for event in events]
+            return [rows.finished(row) for place in places for row in ask(connection, "finished_of", place)]
 
     def _look(
         self, wanted: Filter, span: _Span, rest: Callable[[_Span, _Place], _Span]

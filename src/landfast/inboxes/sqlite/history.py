@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import apsw
 
-from landfast.domain.ids import EventId
-from landfast.domain.lifecycle import TRANSITIONS, Signal
+from landfast.domain.ids import EventId, HandlerName
+from landfast.domain.lifecycle import TRANSITIONS, Signal, State
 from landfast.domain.outcome import Attempt
 from landfast.inboxes.sqlite import rows
 from landfast.inboxes.sqlite.statements import ask
@@ -27,6 +27,10 @@ def add(
     attempts: Sequence[Attempt] = (),
     reason: str = "",
     who: str = "",
+    was: State | None = None,
+    handlers: Sequence[HandlerName] | None = None,
 ) -> None:
+    """`was` where the event is done no longer; `handlers` where it is now."""
     told = (rows.attempts_text(attempts), rows.text(reason), rows.text(who))
-    ask(connection, "history_add", (received_at, event, at, run, signal, _LEADS_TO[signal], *told))
+    named = None if handlers is None else rows.handlers_text(handlers)
+    ask(connection, "history_add", (received_at, event, at, run, signal, _LEADS_TO[signal], *told, was or "", named))

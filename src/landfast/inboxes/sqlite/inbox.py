@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from landfast.domain.ids import BootId
 from landfast.inboxes.sqlite.archive import Operating
+from landfast.inboxes.sqlite.audit import Auditing
+from landfast.inboxes.sqlite.census import Counting
 from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.find import Finding
 from landfast.inboxes.sqlite.held import Holding
@@ -16,10 +19,13 @@ from landfast.inboxes.sqlite.work import Working
 from landfast.ports.clock import Chance, Clock
 
 
-class SqliteInbox(Recording, Working, Settling, Operating, Finding, Holding, Remembering, Migrating):
+class SqliteInbox(
+    Recording, Working, Settling, Operating, Counting, Auditing, Finding, Holding, Remembering, Migrating
+):
     """Every port of an inbox, and Store, in one SQLite file, one instance per process. Each mixin is one side."""
 
     def __init__(self, path: str | Path, *, clock: Clock, chance: Chance) -> None:
         self._file = SqliteFile(path)
         self._clock = clock
         self._chance = chance
+        self.boot = BootId(chance.bytes(8))

@@ -34,9 +34,6 @@ class Remembering:
     async def known(self, events: Sequence[EventId]) -> frozenset[EventId]:
         return await self._file.run(partial(self._known, events))
 
-    async def brought(self, deliveries: Sequence[Delivery]) -> frozenset[EventId]:
-        return await self._file.run(partial(self._brought, deliveries))
-
     async def recent(self, since: datetime, limit: int) -> Sequence[EventId]:
         asked = {"since": rows.micros(since), "limit": limit}
         return [EventId(event) for (event,) in await self._file.run(partial(self._read, "recent", asked))]
@@ -75,11 +72,6 @@ class Remembering:
         with self._file.reading() as connection:
             found = connection.executemany(SQL["known"], [(event,) for event in events])
             return frozenset(EventId(event) for (event,) in found)
-
-    def _brought(self, deliveries: Sequence[Delivery]) -> frozenset[EventId]:
-        asked = [(one.event_id, rows.micros(one.received_at)) for one in deliveries]
-        with self._file.reading() as connection:
-            return frozenset(EventId(event) for (event,) in connection.executemany(SQL["brought"], asked))
 
     def _differing(self, deliveries: Sequence[Delivery]) -> list[bool]:
         with self._file.reading() as connection:

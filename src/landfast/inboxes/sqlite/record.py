@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
 import apsw
 
-from landfast.domain.census import TallyReport
+from landfast.domain.census import TOLD, TallyReport
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import RowRefusedError
+from landfast.domain.ids import BootId
 from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.rows import micros, micros_or_none
 from landfast.inboxes.sqlite.statements import SQL, ask
 from landfast.ports.clock import Clock
 
+LIVE, DRAINED = 0, -1
+"""Slots to count in: there is one writer at a time, so one row for each is enough."""
+
 
 class Recording:
     _file: SqliteFile
     _clock: Clock
+    boot: BootId
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
-        return await self._file.run(partial(self._record, deliveries))
+        return await self._file.run(partial(self._record, deliveries, LIVE))
+
+    async def record_drained(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+        return await self._file.run(partial(self._record, deliveries, DRAINED))
 
     async def tally(self, report: TallyReport) -> None:
         await self._file.run(partial(self._tally, report, micros(self._clock.now())))
 
-    def _record(self, deliveries: Sequence[Delivery]) -> list[Recorded]:
+    def _record(self, deliveries: Sequence[Delivery], slot: int) -> list[Recorded]:
         """Crash before the COMMIT: nothing is stored and nobody was answered. After it: all of them are, for good."""
         try:
             with self._file.writing(durable=True) as connection:
-                return _insert(connection, deliveries)
+                drained = _not_drained_before(connection, deliveries) if slot == DRAINED else Counter[str]()
+                recorded = _insert(connection, deliveries)
+                _count(connection, self.boot, slot, _new(deliveries, recorded), drained)
+                return recorded
         except (apsw.ConstraintError, apsw.TooBigError, UnicodeEncodeError) as error:
             raise RowRefusedError(f"the inbox refuses a row: {error}") from error
 
     def _tally(self, report: TallyReport, now: int) -> None:
         """Crash before: up to a second of counts is missing, and the boot is marked unclean."""
         totals = [
-            (report.boot, source, tally.received, tally.stored, tally.duplicate, tally.rejected)
-            for source, tally in report.sources.items()
+            (report.boot, source, *(getattr(tally, name) for name in TOLD)) for source, tally in report.sources.items()
         ]
         # Not worth an fsync each second: what a power loss takes, the missing last report of the boot admits.
         with self._file.writing(durable=report.ended) as connection:
@@ -66,3 +77,20 @@ def _insert(connection: apsw.Connection, deliveries: Sequence[Delivery]) -> list
         SQL["record_held"], [(*row[:4], *row[5:7], held[row[0]]) for row in bodies if row[0] in held]
     )
     return [Recorded(what.event_id, seq in new) for seq, what, _ in placed]
+
+
+def _new(deliveries: Sequence[Delivery], recorded: Sequence[Recorded]) -> Counter[str]:
+    return Counter(what.source for what, row in zip(deliveries, recorded, strict=True) if row.is_new)
+
+
+def _not_drained_before(connection: apsw.Connection, deliveries: Sequence[Delivery]) -> Counter[str]:
+    """Deliveries by source, without those that are here already because their drainer died before it let go of them. A
+    request may name one event twice, and is one delivery of it."""
+    once = {(one.event_id, micros(one.received_at)): one.source for one in deliveries}
+    return Counter(source for place, source in once.items() if not ask(connection, "drained_before", place))
+
+
+def _count(connection: apsw.Connection, boot: BootId, slot: int, stored: Counter[str], drained: Counter[str]) -> None:
+    """In the transaction that stores them: so no crash and no lost answer can make the count another."""
+    for source in stored | drained:
+        ask(connection, "record_counted", (boot, slot, source, stored[source], drained[source]))

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from landfast.domain.audit import Finished, finished_by, names_in
 from landfast.domain.ids import HandlerName
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Tries
@@ -103,6 +104,18 @@ def line(row: Sequence[Any]) -> HistoryLine:
         reason=reason,
         who=who,
     )
+
+
+def finished(row: Sequence[Any]) -> Finished:
+    """A row of `finished.sql`."""
+    seq, event_id, source, key, run, names, attempts = row
+    # Without names, of an earlier Landfast: what was attempted in the claim that finished it.
+    handlers = finished_by(_attempts(attempts)) if names is None else names_in(names)
+    return Finished(seq, event_id, source, key, run, handlers)
+
+
+def handlers_text(handlers: Sequence[HandlerName]) -> str:
+    return text("\n".join(handlers))
 
 
 def switch(row: Sequence[Any]) -> Switch:

@@ -27,6 +27,7 @@ _MOVES: dict[Signal, tuple[str, str | None]] = {
     Signal.REFUSE: ("settle_refuse", None),
     Signal.PAUSE: ("settle_pause", None),
 }
+_ENDS = frozenset({Signal.FINISH, Signal.DISMISS})
 _TO_SHELF = frozenset({Signal.BURY, Signal.POSTPONE, Signal.RETRY, Signal.SHELVE, Signal.REFUSE, Signal.PAUSE})
 
 
@@ -61,6 +62,7 @@ def apply(connection: apsw.Connection, settlement: Settlement, now: int) -> bool
             signal=settlement.signal,
             attempts=settlement.attempts,
             reason=settlement.reason,
+            handlers=settlement.handlers if settlement.signal in _ENDS else None,
         )
     return bool(moved)
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from landfast.domain.audit import Mark
 from landfast.domain.errors import CommitRefusedError, CommitUnknownError, LedgerUnavailableError
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
@@ -16,6 +17,7 @@ from landfast.ledgers import limits
 from landfast.ledgers.postgres import faults, rows, store
 from landfast.ledgers.postgres.effects import PostgresEffects
 from landfast.ledgers.postgres.transaction import PostgresTransaction
+from landfast.ports.audit import MARKS_KEPT
 from landfast.ports.clock import Chance, Clock
 
 if TYPE_CHECKING:
@@ -63,6 +65,13 @@ class PostgresLedger(PostgresEffects):
 
     async def receipts(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
         return [rows.receipt(row) for row in await self._fetch("read_receipts", digests)]
+
+    async def audit_marks(self, inbox: InboxId) -> Sequence[Mark]:
+        return [Mark(row["seq"], row["nonce"]) for row in await self._fetch("audit_marks", inbox, MARKS_KEPT)]
+
+    async def set_audit_mark(self, inbox: InboxId, mark: Mark) -> None:
+        # Crash before it: the next audit begins at the mark before.
+        await self._fetch("audit_mark_set", inbox, mark.seq, mark.nonce, MARKS_KEPT)
 
     async def bind(self, inbox: InboxId) -> str:
         await self._fetch("bind", inbox)

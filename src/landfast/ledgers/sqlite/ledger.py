@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
+from landfast.domain.audit import Mark
 from landfast.domain.errors import (
     CommitRefusedError,
     CommitUnknownError,
@@ -23,6 +24,7 @@ from landfast.ledgers.sqlite import faults, rows, store
 from landfast.ledgers.sqlite.effects import SqliteEffects
 from landfast.ledgers.sqlite.thread import MOVED, ConnectionThread
 from landfast.ledgers.sqlite.transaction import SqliteTransaction
+from landfast.ports.audit import MARKS_KEPT
 from landfast.ports.clock import Chance, Clock
 
 
@@ -76,6 +78,19 @@ class SqliteLedger(SqliteEffects):
             return await self._reader.run(lambda connection: rows.read_receipts(connection, digests))
         except sqlite3.Error as error:
             raise faults.unavailable(error) from error
+
+    async def audit_marks(self, inbox: InboxId) -> Sequence[Mark]:
+        found = await self._read("audit_marks", {"inbox": inbox, "kept": MARKS_KEPT})
+        return [Mark(row["seq"], row["nonce"]) for row in found]
+
+    async def set_audit_mark(self, inbox: InboxId, mark: Mark) -> None:
+        values = {"inbox": inbox, **mark._asdict(), "kept": MARKS_KEPT}
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute(rows.SQL["audit_mark_set"], values)
+            connection.execute(rows.SQL["audit_mark_forget"], values)
+
+        await self._write(work)
 
     async def bind(self, inbox: InboxId) -> str:
         now = self._now()

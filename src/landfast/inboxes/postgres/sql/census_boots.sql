@@ -1,5 +1,10 @@
--- A boot reports every second; one that is silent for $1 seconds without having said goodbye is gone.
+-- Boots whose counts are not folded into the totals yet, with what waits in their spools by their last report.
 SELECT
-    count(*) FILTER (WHERE reported_at > landfast.clock() - make_interval(secs => $1)) AS running,
-    count(*) FILTER (WHERE reported_at <= landfast.clock() - make_interval(secs => $1)) AS unclean
-FROM landfast.boot WHERE NOT ended
+    b.boot, b.ended, b.owes,
+    NOT b.ended AND b.reported_at > landfast.clock() - make_interval(secs => $1) AS is_running,
+    coalesce((SELECT m.value FROM landfast.meter AS m WHERE m.boot = b.boot AND m.name = 'spool_records'), 0) AS waiting
+FROM landfast.boot AS b
+WHERE
+    EXISTS (SELECT FROM landfast.tally AS t WHERE t.boot = b.boot)
+    OR EXISTS (SELECT FROM landfast.counted AS c WHERE c.boot = b.boot)
+ORDER BY b.reported_at

@@ -1,4 +1,1 @@
-SELECT
-    source, sum(received)::bigint AS received, sum(stored)::bigint AS stored, sum(duplicate)::bigint AS duplicate,
-    sum(rejected)::bigint AS rejected
-FROM landfast.tally GROUP BY source
+SELECT boot, source, received, stored, duplicate, rejected, elsewhere, requests_elsewhere FROM landfast.tally

@@ -16,7 +16,7 @@ ready AS (
     RETURNING event_id, received_at, run, forced
 ),
 noted AS (
-    INSERT INTO landfast.history (received_at, event_id, at, run, forced, signal, state, who)
-    SELECT received_at, event_id, landfast.clock(), run, forced, 'recover', 'ready', $2 FROM ready
+    INSERT INTO landfast.history (received_at, event_id, at, run, forced, signal, state, was, who)
+    SELECT received_at, event_id, landfast.clock(), run, forced, 'recover', 'ready', 'done', $2 FROM ready
 )
 SELECT count(*) FROM ready

@@ -22,7 +22,10 @@ ready AS (
     RETURNING event_id, received_at, run, forced
 ),
 noted AS (
-    INSERT INTO landfast.history (received_at, event_id, at, run, forced, signal, state, who)
-    SELECT received_at, event_id, landfast.clock(), run, forced, 'replay', 'ready', $3 FROM ready
+    INSERT INTO landfast.history (received_at, event_id, at, run, forced, signal, state, was, who)
+    SELECT
+        received_at, event_id, landfast.clock(), run, forced, 'replay', 'ready',
+        CASE WHEN event_id IN (SELECT event_id FROM done) THEN 'done' ELSE '' END, $3
+    FROM ready
 )
 SELECT count(*) FROM ready

@@ -12,7 +12,7 @@ moved AS (
     RETURNING w.received_at, w.event_id, w.run, w.forced, s.attempts, s.reason, s.place
 ),
 noted AS (
-    INSERT INTO landfast.history (received_at, event_id, at, run, forced, signal, state, attempts, reason)
-    SELECT received_at, event_id, landfast.clock(), run, forced, 'dismiss', 'done', attempts, reason FROM moved
+    INSERT INTO landfast.history (received_at, event_id, at, run, forced, signal, state, attempts, reason, handlers)
+    SELECT received_at, event_id, landfast.clock(), run, forced, 'dismiss', 'done', attempts, reason, '' FROM moved
 )
 SELECT place FROM moved CROSS JOIN lazily WHERE setting = 'off'

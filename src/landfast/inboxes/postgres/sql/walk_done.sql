@@ -1,15 +1,19 @@
 SELECT
-    event_id, source, key, type, entity, occurred_at, received_at, state, run, reason, error, message, handler, due_at,
-    redelivered
-FROM landfast.event
+    h.seq, b.event_id, b.source, b.key, b.received_at, h.run, h.handlers,
+    CASE WHEN h.handlers IS NULL THEN h.attempts END AS attempts
+FROM landfast.body AS b
+CROSS JOIN LATERAL (
+    SELECT line.seq, line.run, line.state, line.handlers, line.attempts FROM landfast.history AS line
+    WHERE line.received_at = b.received_at AND line.event_id = b.event_id ORDER BY line.seq DESC LIMIT 1
+) AS h
 WHERE
-    ($1::text IS NULL OR source = $1)
-    AND ($2::text IS NULL OR type LIKE $2)
-    AND ($3::text IS NULL OR entity = $3)
-    AND ($4::text IS NULL OR key = $4)
-    AND ($5::timestamptz IS NULL OR received_at >= $5)
-    AND ($6::timestamptz IS NULL OR received_at < $6)
-    AND ($7::text IS NULL OR error LIKE $7)
-    AND ($9::timestamptz IS NULL OR (received_at, event_id) > ($9, $10::bytea))
-    AND state = 'done'
-ORDER BY received_at, event_id LIMIT $8
+    h.state = 'done'
+    AND ($1::text IS NULL OR b.source = $1)
+    AND ($2::text IS NULL OR b.type LIKE $2)
+    AND ($3::text IS NULL OR b.entity = $3)
+    AND ($4::text IS NULL OR b.key = $4)
+    AND ($5::timestamptz IS NULL OR b.received_at >= $5)
+    AND ($6::timestamptz IS NULL OR b.received_at < $6)
+    AND $7::text IS NULL -- what is done has no error
+    AND ($9::timestamptz IS NULL OR (b.received_at, b.event_id) > ($9, $10::bytea))
+ORDER BY b.received_at, b.event_id LIMIT $8

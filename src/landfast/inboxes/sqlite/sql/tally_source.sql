@@ -1,12 +1,11 @@
 -- Totals since boot: a report that comes twice changes nothing. What is received may come down again, by a handshake
--- that was no delivery; what is stored, by a drained record that turned out to be a duplicate. The rest only grows.
-INSERT INTO tally (boot, source, received, stored, duplicate, rejected) VALUES (?, ?, ?, ?, ?, ?)
+-- that was no delivery. The rest only grows.
+INSERT INTO tally (boot, source, received, stored, duplicate, rejected, elsewhere, requests_elsewhere)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET
     received = excluded.received,
-    stored = CASE
-        WHEN excluded.duplicate > duplicate THEN excluded.stored
-        WHEN excluded.duplicate < duplicate THEN stored -- an older report that arrived late
-        ELSE max(stored, excluded.stored)
-    END,
+    stored = max(stored, excluded.stored),
     duplicate = max(duplicate, excluded.duplicate),
-    rejected = max(rejected, excluded.rejected)
+    rejected = max(rejected, excluded.rejected),
+    elsewhere = max(elsewhere, excluded.elsewhere),
+    requests_elsewhere = max(requests_elsewhere, excluded.requests_elsewhere)

@@ -7,8 +7,10 @@ class TestSqlite(InboxConformance):
 
 from __future__ import annotations
 
+from landfast.testing.conformance.inbox.audit import AuditConformance
 from landfast.testing.conformance.inbox.bench import Bench
 from landfast.testing.conformance.inbox.claim import ClaimConformance
+from landfast.testing.conformance.inbox.counts import CountConformance
 from landfast.testing.conformance.inbox.find import FindConformance
 from landfast.testing.conformance.inbox.grid import GridConformance
 from landfast.testing.conformance.inbox.held import HeldConformance
@@ -25,6 +27,8 @@ __all__ = ["Bench", "InboxConformance"]
 
 class InboxConformance(
     RecordConformance,
+    CountConformance,
+    AuditConformance,
     ClaimConformance,
     SuspectConformance,
     GridConformance,

@@ -10,12 +10,13 @@ from landfast.domain.ids import EventId
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import Claim
 from landfast.domain.summary import EventRecord
+from landfast.ports.audit import Auditable
 from landfast.ports.inbox import Archive, Memory, Recorder, Switchboard, Workbench
 from landfast.ports.store import Store
 from landfast.testing.factory import LEASE, token
 
 
-class DrivenInbox(Recorder, Workbench, Archive, Memory, Switchboard, Store, Protocol):
+class DrivenInbox(Recorder, Workbench, Archive, Auditable, Memory, Switchboard, Store, Protocol):
     """Everything that one driver object implements."""
 
 

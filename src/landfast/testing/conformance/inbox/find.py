@@ -150,7 +150,6 @@ class FindConformance:
         chunks = [chunk async for chunk in bench.inbox.walk_done(Filter(source="shop"), chunk=3)]
         assert [len(chunk) for chunk in chunks] == [3, 3, 1]
         assert [one.key for chunk in chunks for one in chunk] == [f"evt_{n:04}" for n in range(7)]
-        assert {one.state for chunk in chunks for one in chunk} == {State.DONE}
 
     async def test_walking_what_is_done_keeps_to_the_filter(self, bench: Bench) -> None:
         await _finish(bench.inbox, deliveries(4))
@@ -163,7 +162,7 @@ class FindConformance:
         await _finish(bench.inbox, deliveries(6))
         walked: list[str] = []
         async for chunk in bench.inbox.walk_done(Filter(), chunk=2):
-            walked += _keys(chunk)
+            walked += [one.key for one in chunk]
             await bench.inbox.recover([one.event_id for one in chunk], who="ada")
         assert walked == [f"evt_{n:04}" for n in range(6)]
 

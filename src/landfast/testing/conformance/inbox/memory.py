@@ -47,16 +47,6 @@ class MemoryConformance:
         assert await bench.inbox.known(asked) == here
         assert await bench.inbox.known([]) == frozenset()
 
-    async def test_an_event_is_brought_by_the_delivery_that_was_recorded_first_and_by_no_other(
-        self, bench: Bench
-    ) -> None:
-        first = delivery("a")
-        again = delivery("a", received_at=DAWN + timedelta(microseconds=1))
-        await bench.inbox.record([first, again])
-        assert await bench.inbox.brought([first, delivery("nowhere")]) == {first.event_id}
-        assert await bench.inbox.brought([again]) == frozenset()
-        assert await bench.inbox.brought([]) == frozenset()
-
     async def test_recent_are_those_received_since_newest_first(self, bench: Bench) -> None:
         batch = deliveries(6)
         await bench.inbox.record(batch)

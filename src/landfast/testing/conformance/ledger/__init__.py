@@ -7,6 +7,7 @@ class TestSqlite(LedgerConformance):
 
 from __future__ import annotations
 
+from landfast.testing.conformance.ledger.audits import AuditConformance
 from landfast.testing.conformance.ledger.desk import BUSINESS, Desk
 from landfast.testing.conformance.ledger.effects import EffectConformance
 from landfast.testing.conformance.ledger.receipts import ReceiptConformance, TombstoneConformance
@@ -25,6 +26,7 @@ class LedgerConformance(
     GuardConformance,
     EndingConformance,
     EffectConformance,
+    AuditConformance,
     StoreConformance,
 ):
     """Subclass it and give it a `desk`."""

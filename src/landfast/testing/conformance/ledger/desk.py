@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from landfast.domain import ids
 from landfast.domain.ids import HandlerName, InboxId
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, StagedEffect
+from landfast.ports.audit import Audited
 from landfast.ports.ledger import EffectStore, Ledger, LedgerTransaction
 from landfast.ports.store import Store
 
@@ -16,7 +17,7 @@ DEADLINE = 30.0
 HANDLER = HandlerName("create_order")
 
 
-class DrivenLedger(Ledger, EffectStore, Store, Protocol):
+class DrivenLedger(Ledger, EffectStore, Audited, Store, Protocol):
     """Everything that one driver object implements."""
 
 

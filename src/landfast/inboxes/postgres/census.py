@@ -1,0 +1,114 @@
+"""Counting: what is stored, from counters; and the counters themselves, kept short."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import asyncpg
+
+from landfast.domain.census import GAUGES, TOLD, BootCount, Census, Folded, SourceTally, StoredCount, tallies_of
+from landfast.domain.ids import BootId, InboxId
+from landfast.domain.lifecycle import State
+from landfast.inboxes.postgres.audit import complete_to
+from landfast.inboxes.postgres.connection import Connections
+from landfast.inboxes.postgres.statements import SQL
+
+SILENT_AFTER = 10.0
+"""Seconds without a report, of which there is one every second, until a boot counts as ended without goodbye."""
+
+FOLDED_AFTER = 3_600.0
+"""Seconds after its goodbye until a boot is folded into the totals: whatever it left in flight has come by then."""
+
+CARRIED_FROM = 10_000
+"""Lines above the mark that are worth moving it for: so many are summed in 3 ms."""
+
+LINES_AT_ONCE = 200_000
+"""Lines that one transaction carries forward: about 50 ms."""
+
+
+class Counting:
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    async def census(self) -> Census:
+        await self._carry()
+        # One snapshot, or an event that moves between two counts would be counted twice or never. It is short: what is
+        # stored, and what is done up to a mark, is counted already.
+        async with self._connections.transaction(isolation="repeatable_read") as connection:
+            inbox = await connection.fetchval(SQL["identity"])
+            work = await connection.fetchrow(SQL["census_work"])
+            shelf = await connection.fetch(SQL["census_shelf"])
+            done = await connection.fetchval(SQL["census_done"])
+            folded = Folded((row["name"], row["source"], row["value"]) for row in await connection.fetch(SQL["totals"]))
+            boots = _boots(
+                await connection.fetch(SQL["census_boots"], SILENT_AFTER),
+                await connection.fetch(SQL["census_tally"]),
+                await connection.fetch(SQL["census_counted"]),
+            )
+            alive = await connection.fetchrow(SQL["census_alive"], SILENT_AFTER)
+            meters = await connection.fetch(SQL["census_meters"], GAUGES, SILENT_AFTER)
+        assert work is not None and alive is not None  # noqa: S101, PT018 - aggregates always have their row
+        stored = sum((boot.stored for boot in boots), folded.stored)
+        states = {State.READY: work["ready"], State.CLAIMED: work["claimed"], State.DONE: folded.done + done}
+        return Census(
+            inbox=InboxId(inbox),
+            events=stored.events,
+            states=states | {State(row["state"]): row["count"] for row in shelf},
+            tallies=tallies_of(boots, folded),
+            running_boots=alive["running"],
+            unclean_boots=alive["unclean"],
+            oldest_ready=work["oldest_ready"],
+            meters={row["name"]: row["value"] for row in meters},
+            boots=tuple(boots),
+            stored=stored,
+            at=alive["now"],
+            heard_since=alive["heard_since"],
+        )
+
+    async def _carry(self) -> None:
+        """Move forward what cannot change any more: boots that ended in order, and lines that are complete."""
+        async with self._connections.working() as connection:
+            # One statement: dead before its COMMIT, nothing was folded.
+            await connection.execute(SQL["fold_boots"], FOLDED_AFTER)
+            newest = await connection.fetchval(SQL["history_last"])
+            if newest - await connection.fetchval(SQL["done_mark"]) <= CARRIED_FROM:
+                return
+            await connection.execute(SQL["history_summarize"])
+            upto = await complete_to(connection)
+        while await self._carry_done(upto):
+            pass
+
+    async def _carry_done(self, upto: int) -> bool:
+        """Whether there was anything left. Dead before the COMMIT: neither the sum nor its mark has moved."""
+        async with self._connections.transaction() as connection:
+            after = await connection.fetchval(SQL["done_mark_lock"])  # of two at a time, the second finds it moved
+            end = min(upto, after + LINES_AT_ONCE)
+            if end <= after:
+                return False
+            await connection.execute(SQL["carry_done"], after, end)
+            await connection.execute(SQL["done_mark_move"], end)
+        return True
+
+
+def _boots(
+    known: Iterable[asyncpg.Record], tallies: Iterable[asyncpg.Record], counted: Iterable[asyncpg.Record]
+) -> list[BootCount]:
+    told: defaultdict[bytes, dict[str, SourceTally]] = defaultdict(dict)
+    for row in tallies:
+        told[row["boot"]][row["source"]] = SourceTally(**{name: row[name] for name in TOLD})
+    stored = {row["boot"]: StoredCount(row["recorded"], row["drained"], row["deliveries_drained"]) for row in counted}
+    found = {
+        row["boot"]: BootCount(
+            BootId(row["boot"]),
+            stored.pop(row["boot"], StoredCount()),
+            told[row["boot"]],
+            row["is_running"],
+            row["ended"],
+            row["owes"],
+            row["waiting"],
+        )
+        for row in known
+    }
+    # One that died, or is still starting, before its first report.
+    return [*found.values(), *(BootCount(BootId(boot), count) for boot, count in stored.items())]

@@ -1,0 +1,1 @@
+SELECT seq, nonce FROM landfast.mark WHERE name = 'audit' ORDER BY seq DESC LIMIT $1

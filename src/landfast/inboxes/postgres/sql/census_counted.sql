@@ -1,0 +1,6 @@
+SELECT
+    boot,
+    coalesce(sum(stored) FILTER (WHERE slot >= 0), 0)::bigint AS recorded,
+    coalesce(sum(stored) FILTER (WHERE slot < 0), 0)::bigint AS drained,
+    sum(deliveries)::bigint AS deliveries_drained
+FROM landfast.counted GROUP BY boot

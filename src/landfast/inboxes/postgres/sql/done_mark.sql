@@ -1,0 +1,1 @@
+SELECT seq FROM landfast.mark WHERE name = 'done'

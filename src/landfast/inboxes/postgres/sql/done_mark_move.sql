@@ -1,0 +1,1 @@
+UPDATE landfast.mark SET seq = $1 WHERE name = 'done'

@@ -1,0 +1,126 @@
+"""Counting: what is stored, from counters; and the counters themselves, kept short."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import apsw
+
+from landfast.domain.census import (
+    COUNTED,
+    GAUGES,
+    TOLD,
+    BootCount,
+    Census,
+    Folded,
+    SourceTally,
+    StoredCount,
+    tallies_of,
+)
+from landfast.domain.ids import BootId, InboxId
+from landfast.domain.lifecycle import State
+from landfast.inboxes.sqlite import rows
+from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.inboxes.sqlite.statements import ask
+from landfast.ports.clock import Clock
+
+SILENCE = 10.0
+"""Seconds without a report after which a boot is no longer taken for running: it reports every second."""
+
+FOLDED_AFTER = 3_600.0
+"""Seconds after its goodbye until a boot is folded into the totals: whatever it left in flight has come by then."""
+
+CARRIED_FROM = 10_000
+"""Lines above the mark that are worth moving it for: so many are summed in a few milliseconds."""
+
+LINES_AT_ONCE = 50_000
+"""Lines that one transaction carries forward, about 20 ms: intake waits for it."""
+
+
+class Counting:
+    _file: SqliteFile
+    _clock: Clock
+
+    async def census(self) -> Census:
+        while await self._file.run(self._carry):
+            pass
+        return await self._file.run(self._census)
+
+    def _carry(self) -> bool:
+        """Move forward what cannot change any more: boots that ended in order, and lines, which are complete because
+        there is one writer. Whether there is more. Crash before the COMMIT: neither a sum nor its mark has moved."""
+        folded_before = {"before": rows.micros(self._clock.now()) - rows.micros_in(FOLDED_AFTER)}
+        with self._file.reading() as connection:
+            ((after,),), ((newest,),) = ask(connection, "done_mark"), ask(connection, "history_last")
+            is_behind = bool(newest - after > CARRIED_FROM)
+            if not is_behind and not ask(connection, "fold_boots", folded_before):
+                return False
+        with self._file.writing(durable=False) as connection:
+            for (boot,) in ask(connection, "fold_boots", folded_before):
+                _fold(connection, boot)
+            if is_behind:
+                ((after,),) = ask(connection, "done_mark")  # another process may have moved it
+                upto = min(newest, after + LINES_AT_ONCE)
+                if upto > after:
+                    ask(connection, "carry_done", {"after": after, "upto": upto})
+                    ask(connection, "done_mark_move", (upto,))
+        return is_behind
+
+    def _census(self) -> Census:
+        now = rows.micros(self._clock.now())
+        asked = {"silent_since": now - rows.micros_in(SILENCE)}
+        with self._file.reading() as connection:
+            ((inbox,),) = ask(connection, "identity")
+            ((ready, claimed),) = ask(connection, "census_work")
+            shelf = ask(connection, "census_shelf")
+            ((done,),) = ask(connection, "census_done")
+            folded = Folded(ask(connection, "totals"))
+            boots = _boots(connection, asked)
+            ((running, unclean, heard_since),) = ask(connection, "census_alive", asked)
+            meters = ask(connection, "census_meters", asked)
+            ((oldest,),) = ask(connection, "census_oldest")
+        counted: Counter[str] = Counter()
+        for name, value, is_running in meters:
+            if is_running or name not in GAUGES:
+                counted[name] += value
+        stored = sum((boot.stored for boot in boots), folded.stored)
+        states = {State.READY: ready, State.CLAIMED: claimed, State.DONE: folded.done + done}
+        return Census(
+            inbox=InboxId(inbox),
+            events=stored.events,
+            states=states | {State(state): count for state, count in shelf},
+            tallies=tallies_of(boots, folded),
+            running_boots=running,
+            unclean_boots=unclean,
+            oldest_ready=rows.moment_or_none(oldest),
+            meters=counted,
+            boots=tuple(boots),
+            stored=stored,
+            at=rows.moment(now),
+            heard_since=rows.moment_or_none(heard_since),
+        )
+
+
+def _boots(connection: apsw.Connection, asked: dict[str, int]) -> list[BootCount]:
+    told: defaultdict[bytes, dict[str, SourceTally]] = defaultdict(dict)
+    for boot, source, *counts in ask(connection, "census_tally"):
+        told[boot][source] = SourceTally(*counts)
+    stored = {boot: StoredCount(*counts) for boot, *counts in ask(connection, "census_counted")}
+    found = {
+        boot: BootCount(
+            BootId(boot), stored.pop(boot, StoredCount()), told[boot], bool(running), bool(ended), bool(owes), waiting
+        )
+        for boot, running, ended, owes, waiting in ask(connection, "census_boots", asked)
+    }
+    # One that died, or is still starting, before its first report.
+    return [*found.values(), *(BootCount(BootId(boot), count) for boot, count in stored.items())]
+
+
+def _fold(connection: apsw.Connection, boot: bytes) -> None:
+    for slot, source, stored, deliveries in ask(connection, "fold_counted", (boot,)):
+        recorded, drained = (0, stored) if slot < 0 else (stored, 0)
+        for name, value in zip(COUNTED, (recorded, drained, deliveries), strict=True):
+            ask(connection, "total_add", (name, source, value))
+    for source, *counts in ask(connection, "fold_tally", (boot,)):
+        for name, value in zip(TOLD, counts, strict=True):
+            ask(connection, "total_add", (f"told:{name}", source, value))

@@ -1,0 +1,2 @@
+INSERT INTO mark (name, seq, nonce) VALUES ('audit', :seq, :nonce)
+ON CONFLICT DO UPDATE SET nonce = excluded.nonce

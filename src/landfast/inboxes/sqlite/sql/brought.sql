@@ -1,1 +1,0 @@
-SELECT event_id FROM identity WHERE event_id = ? AND received_at = ?

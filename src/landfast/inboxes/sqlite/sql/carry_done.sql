@@ -1,0 +1,3 @@
+INSERT INTO total (name, source, value)
+SELECT 'done', '', coalesce(sum((state = 'done') - (was = 'done')), 0) FROM history WHERE seq > :after AND seq <= :upto
+ON CONFLICT DO UPDATE SET value = value + excluded.value

@@ -1,0 +1,1 @@
+SELECT state, count(*) FROM shelf GROUP BY state

@@ -1,1 +1,0 @@
-SELECT source, sum(received), sum(stored), sum(duplicate), sum(rejected) FROM tally GROUP BY source

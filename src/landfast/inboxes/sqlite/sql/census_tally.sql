@@ -1,0 +1,1 @@
+SELECT boot, source, received, stored, duplicate, rejected, elsewhere, requests_elsewhere FROM tally

@@ -1,0 +1,1 @@
+SELECT seq FROM mark WHERE name = 'done'

@@ -1,0 +1,1 @@
+UPDATE mark SET seq = ? WHERE name = 'done'

@@ -1,0 +1,2 @@
+-- Whether the event is here by this very delivery: its drainer died before it could let go of it.
+SELECT 1 FROM identity WHERE event_id = ? AND received_at = ?

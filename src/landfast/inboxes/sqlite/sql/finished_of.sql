@@ -1,0 +1,8 @@
+-- As `finished`, of one event.
+SELECT h.seq, h.event_id, b.source, b.key, h.run, h.handlers, CASE WHEN h.handlers IS NULL THEN h.attempts END
+FROM history h
+JOIN identity i ON i.event_id = h.event_id
+JOIN body b ON b.seq = i.seq
+WHERE h.received_at = ? AND h.event_id = ? AND h.state = 'done'
+ORDER BY h.seq DESC
+LIMIT 1

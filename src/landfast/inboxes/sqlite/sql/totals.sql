@@ -1,0 +1,1 @@
+SELECT name, source, value FROM total

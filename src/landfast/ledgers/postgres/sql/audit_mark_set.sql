@@ -1,0 +1,15 @@
+-- Marks beyond it are of a life that a restore has undone; of those before it, $4 are enough.
+WITH forgotten AS (
+    DELETE FROM landfast_audit_mark
+    WHERE
+        inbox = $1
+        AND (
+            seq > $2
+            OR seq <= (
+                SELECT seq FROM landfast_audit_mark
+                WHERE inbox = $1 AND seq <= $2 ORDER BY seq DESC LIMIT 1 OFFSET $4
+            )
+        )
+)
+INSERT INTO landfast_audit_mark (inbox, seq, nonce) VALUES ($1, $2, $3)
+ON CONFLICT (inbox, seq) DO UPDATE SET nonce = EXCLUDED.nonce

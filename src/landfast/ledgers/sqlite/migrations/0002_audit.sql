@@ -1,0 +1,8 @@
+-- How far the inbox's audit has come: the same marks as in the inbox. One that only one of the two knows was made before
+-- the other was restored.
+CREATE TABLE landfast_audit_mark (
+    inbox BLOB    NOT NULL,
+    seq   INTEGER NOT NULL,
+    nonce BLOB    NOT NULL,
+    PRIMARY KEY (inbox, seq)
+) WITHOUT ROWID;

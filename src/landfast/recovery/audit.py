@@ -1,0 +1,97 @@
+"""The audit: each event that is done, against the ledger, and where it was proven to.
+
+What was proven cannot change while neither database is restored: receipts are never deleted, and lines of history are
+only added. So the audit leaves a mark, the same in both databases, and goes on from the newest one that both know. A
+mark never passes an event that is not proven, nor a line that may still appear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from landfast.domain.audit import Mark
+from landfast.domain.ids import InboxId
+from landfast.ports.audit import Auditable, Audited
+from landfast.ports.clock import Chance
+from landfast.ports.ledger import Ledger
+from landfast.recovery.receipts import ask_ledger
+
+LINES_AT_ONCE = 2_000
+"""Lines of history in one question: some 20 ms in each database."""
+
+LINES_PER_MARK = 100_000
+"""Lines after which a long walk leaves a mark: that much is walked again if it is interrupted."""
+
+WORTH_A_MARK = 1_000
+"""Lines that are worth a mark at the end. Fewer are asked for again, in milliseconds, and cost no COMMIT."""
+
+EXAMPLES = 10
+"""Events named in a failing proof: enough to start looking."""
+
+
+class AuditedLedger(Ledger, Audited, Protocol):
+    """A ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    began_at: int = 0
+    """The mark that it went on from; 0 is the beginning."""
+    walked_to: int = 0
+    looked_at: int = 0
+    """Done events that were asked for."""
+    lacking: int = 0
+    unproven: tuple[str, ...] = ()
+    """Some of them, by source and key."""
+    doubled: int = 0
+
+
+def _nobody(_walked: int, _newest: int) -> None: ...
+
+
+async def audit(
+    inbox: Auditable,
+    ledger: AuditedLedger,
+    *,
+    identity: InboxId,
+    chance: Chance,
+    full: bool = False,
+    report: Callable[[int, int], None] = _nobody,
+) -> Audit:
+    """From the newest mark that both know, or from the beginning. `report` hears how far of how much it is."""
+    at = began_at = 0 if full else await _newest_common(inbox, ledger, identity)
+    newest = await inbox.newest_line()
+    complete = min(newest, await inbox.complete_to())
+    looked_at = lacking = doubled = 0
+    unproven: list[str] = []
+    proven = marked = began_at
+    while at < newest:
+        upto = min(at + LINES_AT_ONCE, newest)
+        lines = await inbox.finished(after=at, upto=upto)
+        found = await ask_ledger(ledger, identity, lines) if lines else None
+        if found is not None:
+            looked_at, lacking, doubled = looked_at + len(lines), lacking + len(found.lacking), doubled + found.doubled
+            unproven += [f"{event.source}/{event.key}" for event in found.lacking[: EXAMPLES - len(unproven)]]
+        at = upto
+        if not lacking and not doubled:
+            proven = max(proven, min(at, complete))
+        if proven - marked >= (LINES_PER_MARK if at < newest else WORTH_A_MARK):
+            marked = proven
+            await _leave(inbox, ledger, identity, Mark(proven, chance.bytes(8)))
+        report(at - began_at, newest - began_at)
+    return Audit(began_at, at, looked_at, lacking, tuple(unproven), doubled)
+
+
+async def _newest_common(inbox: Audited, ledger: Audited, identity: InboxId) -> int:
+    """One that only one of them knows was made in a life that the other has lost."""
+    known = frozenset(await ledger.audit_marks(identity))
+    return next((mark.seq for mark in await inbox.audit_marks(identity) if mark in known), 0)
+
+
+async def _leave(inbox: Audited, ledger: Audited, identity: InboxId, mark: Mark) -> None:
+    # The inbox's COMMIT first: it makes the lines durable that the mark speaks of. Crash between the two: the next
+    # audit begins at the mark before.
+    await inbox.set_audit_mark(identity, mark)
+    await ledger.set_audit_mark(identity, mark)
