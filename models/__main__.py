@@ -33,12 +33,14 @@ DESIGN = (
     Row("two workers, two handlers", Design(workers=2, handlers=2)),
     Row("two workers, two runs, old deploys", Design(workers=2, runs=2, deploys=True)),
     Row("one worker, two handlers, two runs", Design(workers=1, handlers=2, runs=2)),
+    Row("one worker, two handlers, one removed", Design(workers=1, handlers=2, removes=True)),
     Row("two workers, an effect", Design(workers=2, effects=True)),
     Row("suspects in a process of their own", Suspects()),
     Row("suspects between the others", Suspects(run="between")),
     Row("loops that end, a handler that cancels itself", Loops()),
 )
 DEEP = (
+    Row("two workers, two handlers, one removed", Design(workers=2, handlers=2, removes=True)),
     Row("two workers, three runs", Design(workers=2, runs=3)),
     Row("two workers, two runs, an effect", Design(workers=2, runs=2, effects=True)),
     Row("three workers, two runs", Design(workers=3, runs=2)),
@@ -51,6 +53,11 @@ WEAKENED = (
     Row("no receipt", Design(weakness="no_receipt"), holds=False),
     Row("the receipt in a second transaction", Design(weakness="receipt_later"), holds=False),
     Row("buries by the inbox's state, no tombstone", Design(weakness="bury_by_state"), holds=False),
+    Row(
+        "forgets a tombstone while another waits",
+        Design(workers=1, handlers=2, removes=True, weakness="tombstone_forgotten"),
+        holds=False,
+    ),
     Row("buries without looking at what stands", Design(weakness="bury_unheeding"), holds=False),
     Row("buries without looking at earlier runs", Design(weakness="bury_in_its_run_only", **_TWO_RUNS), holds=False),
     Row("an unknown COMMIT judged a failure", Design(weakness="unknown_is_a_failure"), holds=False),

@@ -3,7 +3,8 @@
 Each action is a step of the code that a process can die before or after, and has the name of that step. A worker may
 die wherever it stands. A lease may run out under a worker that lives on as a zombie. The answer to a COMMIT may be
 lost, whether the COMMIT happened or not. An operator replays, by force and without, while zombies of earlier runs still
-hold open transactions. A worker of an older deploy knows no handler and shelves the event.
+hold open transactions. A worker of an older deploy knows no handler and shelves the event. A deploy takes a handler out
+of the code while its event waits for another one; no worker of the old code is in the middle of anything then.
 
 Left out: `recover` (a ledger that lost its tail), groups (see `suspects`), intake.
 """
@@ -45,6 +46,8 @@ class Design:
     runs: int = 1
     deploys: bool = False
     """Workers of an older version come by, and bodies that cannot be decoded."""
+    removes: bool = False
+    """A deploy takes the first handler away."""
     effects: bool = False
     weakness: str = ""
     moves: set[tuple[str, str]] = field(default_factory=set, compare=False)
@@ -96,6 +99,8 @@ class Design:
         if world.run < self.runs and (back := self._moved(world, "replay")):
             yield "replay", next_run(back, forced=False)
             yield "replay (forced)", next_run(back, forced=True)
+        if self.removes and not world.gone and all(worker.step == "idle" for worker in world.workers):
+            yield "deploy (without the first handler)", world._replace(gone=True)
         for run, effect in enumerate(world.effects):
             if effect == "claimed":
                 yield "expire (of an effect)", world._replace(effects=put(world.effects, run, "ready"))
@@ -113,7 +118,11 @@ class Design:
         if taken := self._leased(world):
             name = "claim_suspect" if taken.suspect else "claim"
             fenced = tuple(each if each.step in EFFECT_STEPS else each._replace(holds=False) for each in others)
-            given = Worker(run=taken.run, forced=taken.forced[taken.run - 1], holds=True, tries=taken.tries)
+            looks = taken.suspect or any(taken.tries) or taken.tombed or taken.run > 1
+            forced = taken.forced[taken.run - 1]
+            given = Worker(
+                run=taken.run, forced=forced, holds=True, tries=taken.tries, looks_back=self.removes and looks
+            )
             yield name, beside(taken, fenced, _prepared(taken, given))
             if self.deploys:
                 yield f"{name} (stopping)", beside(taken, fenced, given._replace(step="settle", signal="release"))
@@ -224,13 +233,21 @@ class Design:
 
     def _settle(self, world: World, worker: Worker, others: Others) -> Steps:
         signal = worker.signal or _signal(worker.results)
+        if signal == "finish" and worker.looks_back and self._buried_before(world, worker):
+            signal = "bury"
         mine = worker.run == world.run or self.weakness == "settle_without_run"
         if signal not in RECEIPT_SIGNALS:
             mine = mine and (worker.holds or self.weakness == "failure_without_token")
         settled = self._moved(world, signal) if mine else None
         if settled is not None and signal in {"retry", "postpone"}:
             settled = settled._replace(tries=_counted(worker.tries, worker.results))
+            if "buried" in worker.results and self.weakness != "tombstone_forgotten":
+                settled = settled._replace(tombed=self.removes)
         yield f"settle ({signal}{'' if settled else ', passed over'})", beside(settled or world, others, IDLE)
+
+    def _buried_before(self, world: World, worker: Worker) -> bool:
+        gone = (at for at, result in enumerate(worker.results) if result == "gone")
+        return any(world.receipts[at][worker.run - 1] == DEAD for at in gone)
 
     def _perform(self, world: World, worker: Worker, others: Others) -> Steps:
         performed = world._replace(performed=put(world.performed, worker.run - 1, True))
@@ -247,7 +264,7 @@ def _prepared(world: World, worker: Worker) -> Worker:
     if world.malformed and world.crashes < CRASHES:
         return worker._replace(step="settle", signal="refuse")
     results = ("last" if world.crashes >= CRASHES else "",) * len(world.tries)
-    return _onwards(worker._replace(results=results))
+    return _onwards(worker._replace(results=put(results, 0, "gone") if world.gone else results))
 
 
 def _came_to(worker: Worker, result: str) -> Worker:
@@ -277,8 +294,12 @@ _FAILED = frozenset({"retry", "untombed"})
 
 
 def _counted(tries: tuple[int, ...], results: tuple[str, ...]) -> tuple[int, ...]:
-    """One try more for each that failed. Where only the tombstone is missing, the next try is the last one again."""
-    return tuple(min(ATTEMPTS - 1, n + (came in _FAILED)) for n, came in zip(tries, results, strict=False))
+    """One try more for each that failed, and none for what is buried. Where only the tombstone is missing, the next try
+    is the last one again."""
+    return tuple(
+        0 if came == "buried" else min(ATTEMPTS - 1, n + (came in _FAILED))
+        for n, came in zip(tries, results, strict=False)
+    )
 
 
 def _without_effect(worker: Worker, run: int) -> Worker:

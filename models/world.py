@@ -54,9 +54,11 @@ class Worker(NamedTuple):
     """As they were when it claimed."""
     handler: int = 0
     results: tuple[str, ...] = ()
-    """By handler: "" (to run), done, buried, retry, last (to be buried), untombed (could not be), later."""
+    """By handler: "" (to run), done, buried, retry, last (to be buried), untombed (could not be), later, gone."""
     signal: str = ""
     """Decided without running anything."""
+    looks_back: bool = False
+    """The event was claimed before: the ledger is asked about handlers that are gone."""
 
 
 IDLE = Worker()
@@ -82,6 +84,10 @@ class World(NamedTuple):
     effects: tuple[str, ...]
     """By run, of the first handler: "", ready, claimed, done."""
     performed: tuple[bool, ...]
+    gone: bool = False
+    """A deploy took the first handler out of the code."""
+    tombed: bool = False
+    """The event remembers that a handler of this run has a tombstone."""
 
 
 def begin(*, workers: int, handlers: int, runs: int, malformed: bool) -> World:
@@ -133,6 +139,7 @@ def next_run(world: World, *, forced: bool) -> World:
         suspect=False,
         crashes=0,
         at_fault=False,
+        tombed=False,
     )
 
 
@@ -168,8 +175,11 @@ def _unfounded(world: World) -> str | None:
 
 def _wrong_end(world: World) -> str | None:
     now = world.run - 1
-    if world.state == "done" and not all(writes[now] if world.forced[now] else any(writes) for writes in world.writes):
+    known = world.writes[1:] if world.gone else world.writes
+    if world.state == "done" and not all(writes[now] if world.forced[now] else any(writes) for writes in known):
         return "I4: done without its writes"
+    if world.state == "done" and any(receipts[now] == DEAD for receipts in world.receipts):
+        return "I4: done over a tombstone"
     if world.state == "dead" and all(writes[now] if world.forced[now] else any(writes) for writes in world.writes):
         return "I4: dead, and every write happened"
     if world.state == "dead" and not (world.at_fault or world.malformed or world.crashes >= CRASHES):
