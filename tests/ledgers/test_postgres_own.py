@@ -256,7 +256,7 @@ async def test_a_migration_that_fails_is_named_and_leaves_the_schema_as_it_was(
     with pytest.raises(ConfigError, match="0099_broken"):
         await desk.ledger.migrate()
     assert await desk.look("SELECT to_regclass('landfast_new')::text") == [(None,)]
-    assert await desk.look("SELECT max(number) FROM landfast_ledger_migration") == [(1,)]
+    assert await desk.look("SELECT max(number) FROM landfast_ledger_migration") == [(len(store.MIGRATIONS) - 1,)]
 
 
 async def test_two_that_migrate_at_once_make_one_schema(database: str) -> None:

@@ -159,7 +159,7 @@ async def test_a_migration_that_fails_is_named_and_leaves_the_schema_as_it_was(
     with pytest.raises(ConfigError, match="0099_broken"):
         await desk.ledger.migrate()
     assert await desk.look("SELECT count(*) FROM sqlite_master WHERE name = 'landfast_new'") == [(0,)]
-    assert await desk.look("SELECT max(number) FROM landfast_ledger_migration") == [(1,)]
+    assert await desk.look("SELECT max(number) FROM landfast_ledger_migration") == [(len(store.MIGRATIONS) - 1,)]
 
 
 async def test_a_file_without_its_durability_has_problems(sqlite_desk: SqliteDesk) -> None:

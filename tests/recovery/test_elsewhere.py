@@ -89,6 +89,9 @@ async def test_a_batch_whose_answer_came_too_late_and_that_was_spooled_besides_i
     await inbox.tally(TallyReport(inbox.boot, {"shop": told}, {}, ended=True, meters={"spooled": 9}))
     proof = await proven(inbox, ledger)
     assert (proof.holds, proof.lost) == (True, 0)
+    assert str(equation(proof, "acknowledged is in the inbox")) == (
+        "in the inbox 9 = acknowledged 0 + from a spool or broker 9"
+    )
     await inbox.tally(TallyReport(INTAKE, {"shop": told}, {}, ended=True, meters={"spooled": 9}))
     assert (await proven(inbox, ledger)).lost == 9, "another boot's surplus excuses nothing"
 

@@ -76,12 +76,7 @@ def check_spool(settings: Settings) -> None:
 
 @asynccontextmanager
 async def journaled(
-    settings: Settings,
-    inbox: InboxStore,
-    *,
-    clock: Clock,
-    seen: Seen,
-    wakeup: Wakeup,
+    settings: Settings, inbox: InboxStore, *, clock: Clock, seen: Seen, wakeup: Wakeup
 ) -> AsyncIterator[Journaled]:
     async with AsyncExitStack() as stack:
         watch = DurabilityWatch("inbox", inbox.hazards, clock)

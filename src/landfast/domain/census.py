@@ -108,6 +108,16 @@ class BootCount:
     @property
     def untold(self) -> int:
         """Events that it stored, and told nobody of: it crashed, or the answer to its COMMIT did not come."""
+        return self._surplus - self.told_elsewhere
+
+    @property
+    def told_elsewhere(self) -> int:
+        """Of those, as many as it may have told of all the same: an inbox that did not answer in time had committed,
+        and the batch went to the spool besides."""
+        return min(self._surplus, self.total.elsewhere)
+
+    @property
+    def _surplus(self) -> int:
         return max(0, self.stored.recorded - self._told_here) if self.owes else 0
 
     @property

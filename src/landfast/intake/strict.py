@@ -39,11 +39,11 @@ class StrictJournal:
 
     def __init__(self, inbox: Bodies, *, clock: Clock, drains: bool = False) -> None:
         self._inbox = inbox
-        self._record = inbox.record_drained if drains else inbox.record
+        self._drains = drains
         self._alerts = Alerts(clock)
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
-        recorded = await self._record(deliveries)
+        recorded = await (self._inbox.record_drained if self._drains else self._inbox.record)(deliveries)
         known = [
             place
             for place, (delivery, row) in enumerate(zip(deliveries, recorded, strict=True))

@@ -182,16 +182,19 @@ def _acknowledged(census: Census) -> Equation:
     missing = [(boot, boot.missing) for boot in census.boots if boot.missing]
     untold = [(boot, boot.untold) for boot in census.boots if boot.untold]
     lost, unheard = sum(count for _, count in missing), sum(count for _, count in untold)
+    elsewhere_first = sum(boot.told_elsewhere for boot in census.boots)
+    here_first = census.stored.recorded - unheard - elsewhere_first
     if lost:
         return Equation(
             "acknowledged is in the inbox",
-            ("acknowledged", census.stored.recorded - unheard + lost),
-            (("in the inbox", census.stored.recorded - unheard), ("lost", lost)),
+            ("acknowledged", here_first + lost),
+            (("in the inbox", here_first), ("lost", lost)),
             holds=False,
             note=_notes(missing, "told stored, and not in the inbox"),
         )
-    terms = [("acknowledged", census.stored.recorded - unheard)]
-    terms += [("from a spool or broker", census.stored.drained)] if census.stored.drained else []
+    came_later = census.stored.drained + elsewhere_first
+    terms = [("acknowledged", here_first)]
+    terms += [("from a spool or broker", came_later)] if came_later else []
     terms += [("nobody was told", unheard)] if unheard else []
     return Equation(
         "acknowledged is in the inbox",
