@@ -165,6 +165,9 @@ STRANDS = (TO_PROCESSES, TO_SERVERS, TO_CABLES)
 """Each goes through its faults one by one; the strands do not wait for each other, and so their faults meet."""
 
 
+KILLS_INTAKES = frozenset({"kill_intake", "kill_machine", "kill_intake_in_doubt"})
+
+
 async def _kill(world: World, machine: Machine, role: str) -> None:
     serve = await machine.running()
     pid = await _signal(machine, role, signal.SIGKILL)

@@ -22,8 +22,8 @@ from tests.journals.outages import last
 from tests.journals.spools import listing
 from tests.nemesis import histories
 from tests.nemesis.books import needless_deaths, read_books
-from tests.nemesis.exact import inexact
-from tests.nemesis.faults import STRANDS, STREAM, Fault
+from tests.nemesis.exact import doubts_of, inexact
+from tests.nemesis.faults import KILLS_INTAKES, STRANDS, STREAM, Fault
 from tests.nemesis.load import STALLED, StuckError
 from tests.nemesis.verdict import Verdict
 from tests.nemesis.world import APP, Machine, World, world
@@ -77,7 +77,7 @@ async def run(seed: int, size: Size, folder: Path) -> Verdict:
                 verdict.void.append(f"only {share:.0%} of the deliveries in the calm tail were acknowledged at once")
             await _rest(found)
             await _stop(found, verdict)
-            await _prove(found, verdict)
+            await _prove(found, verdict, size)
         except (AssertionError, TimeoutError, EOFError) as error:
             verdict.problems.append(f"{type(error).__name__}: {error}")
         await _check(found, verdict)
@@ -186,8 +186,8 @@ async def _stop(found: World, verdict: Verdict) -> None:
     verdict.problems += [f"{role} {pid} ended with {code}" for pid, role, code in strange if code != -signal.SIGKILL]
 
 
-async def _prove(found: World, verdict: Verdict) -> None:
-    shop, senders = found.machines[0].shop, found.senders
+async def _prove(found: World, verdict: Verdict, size: Size) -> None:
+    shop = found.machines[0].shop
     _, out, err = await shop.run("proof", "--app", APP)
     verdict.proof = [*out.splitlines(), *err.splitlines()]
     code, out, err = await shop.run("proof", "--app", APP, "--json")
@@ -195,7 +195,9 @@ async def _prove(found: World, verdict: Verdict) -> None:
         verdict.problems.append(f"proof: exit code {code}: {err}")
         return
     stored = len((await read_books(*found.dsns)).events)
-    verdict.problems += inexact(msgspec.json.decode(out), events=stored, answers=senders.answers)
+    kills = sum(line.key in KILLS_INTAKES for line in found.history.read() if line.op == "fault")
+    doubts = doubts_of(found.senders.answers, killed=kills * size.processes, pace=size.senders / size.pace)
+    verdict.problems += inexact(msgspec.json.decode(out), events=stored, doubts=doubts)
 
 
 async def _check(found: World, verdict: Verdict) -> None:

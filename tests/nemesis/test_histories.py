@@ -14,7 +14,7 @@ from tests.crash.history import Line
 from tests.crash.test_checker import good, lose, write_twice
 from tests.nemesis import histories
 from tests.nemesis.books import HANDLERS, needless_deaths
-from tests.nemesis.exact import inexact
+from tests.nemesis.exact import doubts_of, inexact
 from tests.nemesis.verdict import Verdict
 
 
@@ -78,6 +78,6 @@ def proof(**changed: int) -> dict[str, Any]:
     "changed", [{"lost": 1}, {"in the inbox": 11}, {"waiting": 1}, {"in flight": 3}, {"nobody was told": 3}]
 )
 def test_a_proof_that_holds_and_is_not_exact_is_a_problem(changed: dict[str, int]) -> None:
-    answers = Counter({"200": 12, "unknown": 1, "hung up": 1})
-    assert list(inexact(proof(), events=10, answers=answers)) == []
-    assert len(list(inexact(proof(**changed), events=10, answers=answers))) == 1
+    doubts = doubts_of(Counter({"200": 12, "unknown": 1, "hung up": 1}), killed=0, pace=10)
+    assert list(inexact(proof(), events=10, doubts=doubts)) == []
+    assert len(list(inexact(proof(**changed), events=10, doubts=doubts))) == 1
