@@ -23,6 +23,7 @@ import msgspec
 from simulations import pictures
 from simulations.measured import Measured, measured
 from simulations.plan import (
+    HANDS,
     INTAKE_CONNECTIONS,
     LIMITS,
     WORKER_CONNECTIONS,
@@ -138,7 +139,7 @@ def costs_table(of: Measured) -> str:
         f"images of {scale.events:,} events: counted, by our formula": f"{scale.plain.page_images:,}, {computed:,.0f}",
         "JetStream file store, on each replica": f"{of.jetstream.disk_bytes:,.0f} bytes a message",
         "Valkey": f"{of.valkey.key_bytes:.0f} bytes a key",
-        "connections: an intake, a worker with 8 hands": f"at most {INTAKE_CONNECTIONS}, {WORKER_CONNECTIONS}",
+        f"connections: an intake, a worker with {HANDS} hands": f"at most {INTAKE_CONNECTIONS}, {WORKER_CONNECTIONS}",
     }
     return "\n".join(["| One event | Measured |", "|---|---|", *(f"| {a} | {b} |" for a, b in rows.items())]) + "\n"
 

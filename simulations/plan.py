@@ -12,7 +12,7 @@ from landfast.inboxes.postgres.connection import RECORDING
 from simulations.measured import Measured
 
 DAY = 86_400.0
-HANDS = 8
+HANDS = 16
 """Of a worker on PostgreSQL, unless the settings say otherwise."""
 LISTENING = 1
 INTAKE_CONNECTIONS = RECORDING + INBOX_POOL + LISTENING
