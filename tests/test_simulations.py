@@ -130,7 +130,7 @@ def test_the_plan_for_ten_thousand_events_a_second_follows_from_what_was_measure
         10_000 * 86_400 * 90 * found["measured"]["postgres"]["bytes"]["body"]
     )
     assert one["plan"]["workers"] * one["asked"]["busy"] >= 10_000 * cpu["worker"] / 1e6
-    assert WORKER_CONNECTIONS == RECORDING + INBOX_POOL + 1 + 8 + LEDGER_SPARE
+    assert WORKER_CONNECTIONS == RECORDING + INBOX_POOL + 1 + 16 + LEDGER_SPARE
     assert list(found["reaches"].values()) == sorted(found["reaches"].values())
 
 
