@@ -99,7 +99,7 @@ class Grouping:
         try:
             reached = await self.transactor.transact(handler, group)
         except StumbledError as stumble:
-            if isinstance(stumble.error, RecalledError):
+            if type(stumble.error) is RecalledError:  # its type, because a class of the user's may lie about its own
                 halted = self.pauses.of(handler) or Deferred(RECALLED, 0.0)
                 return dict.fromkeys(group, halted), [], False
             return await self._stumbled(group, stumble, pace, conflicts)

@@ -154,7 +154,7 @@ async def _on_loop(function: Callable[[], Any], deadline: float, watch: Watch, h
         return result, error
     if error is None:
         return None, _late(deadline, run.stack, " and ignored its cancellation")
-    if isinstance(error, asyncio.CancelledError | TimeoutError):
+    if issubclass(type(error), asyncio.CancelledError | TimeoutError):
         return None, _late(deadline, run.stack)
     return None, error
 
