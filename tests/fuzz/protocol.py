@@ -156,7 +156,7 @@ class Protocol:
                 connection.resume_writing()
             case 1:
                 self.now += draw.choice((0.5, 5.0, 40.0))
-                self.front.sweep()
+                self.front.sweep(self.now)
             case 2 if draw.random() < 0.2 and not wire.is_closed:
                 wire.close()
                 return True
@@ -177,7 +177,7 @@ class Protocol:
             await asyncio.sleep(0)
             await asyncio.sleep(0)
             self.now += 100.0
-            self.front.sweep()
+            self.front.sweep(self.now)
         await self.desk.group.close()
         await asyncio.sleep(0)
         await asyncio.sleep(0)

@@ -108,7 +108,7 @@ class Shop:
     def pass_time(self, seconds: float) -> None:
         """Move the server's time and let it look at its connections."""
         self.time.now += seconds
-        self.server.front.sweep()
+        self.server.front.sweep(self.time.now)
 
     def post(
         self,

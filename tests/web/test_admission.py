@@ -240,14 +240,14 @@ async def test_a_crowd_of_slow_connections_leaves_room_for_every_good_one(open_s
 
 
 async def test_when_thousands_are_late_together_others_get_their_turn_between(shop: Shop) -> None:
-    assert shop.server._sweep is not None
-    shop.server._sweep.cancel()  # it would sweep between two looks of ours
+    assert shop.server._sweeping is not None
+    shop.server._sweeping.cancel()  # it would sweep between two looks of ours
     clients = [await shop.connect() for _ in range(SWEPT_AT_ONCE + 5)]
     await shop.until(lambda: len(shop.server.front.connections) == len(clients))
     shop.time.now += 10
-    assert shop.server.front.sweep() is True
+    assert shop.server.front.sweep(shop.time.now) is True
     await shop.until(lambda: len(shop.server.front.connections) == 5)
-    assert shop.server.front.sweep() is False
+    assert shop.server.front.sweep(shop.time.now) is False
     await shop.until(lambda: not shop.server.front.connections)
 
 

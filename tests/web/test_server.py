@@ -100,6 +100,17 @@ async def test_what_does_not_end_within_the_grace_time_is_cut(shop: Shop) -> Non
     assert not shop.server.front.connections and shop.desk.is_balanced()
 
 
+async def test_a_stop_that_is_broken_off_leaves_no_listener_behind(shop: Shop) -> None:
+    await shop.connect()
+    await shop.server_side()
+    refuse_newcomers(shop.listener)
+    stopping = asyncio.ensure_future(shop.server.stop(grace=FAR_OFF))
+    await asyncio.sleep(0)
+    stopping.cancel()
+    await asyncio.wait([stopping])
+    await shop.until(lambda: shop.listener.fileno() < 0)
+
+
 @pytest.mark.req("R3")
 @pytest.mark.usefixtures("impatient")
 async def test_who_was_never_heard_is_listened_to_when_the_idle_ones_are_gone(shop: Shop) -> None:
@@ -126,15 +137,36 @@ async def test_who_never_says_a_word_is_waited_for_as_long_as_for_any_request(sh
     assert await silent.rest() == b""
 
 
-async def test_the_sweep_runs_by_itself(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "SWEEP_SECONDS", 0.0)
+async def test_the_sweep_runs_by_itself(open_shop: OpenShop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "SWEEP_SECONDS", 0.01)
+    shop = await open_shop()
     client = await shop.connect()
     await shop.server_side()
     shop.time.now += 10
-    shop.server._sweep_again()
     assert await client.rest() == b""
-    monkeypatch.setattr(server_module, "SWEEP_SECONDS", 60.0)
-    await asyncio.sleep(0)
+
+
+@pytest.mark.req("R3")
+async def test_what_arrived_while_we_were_frozen_is_read_before_its_sender_is_taken_for_late(
+    open_shop: OpenShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that was stopped, or a machine that slept, runs its timers before it reads."""
+    monkeypatch.setattr(server_module, "SWEEP_SECONDS", 0.01)
+    shop = await open_shop()
+    front = shop.server.front
+    with socket.create_connection(("127.0.0.1", shop.port)) as sender:
+        await shop.server_side()
+
+        def freeze() -> float:
+            """The sweep looks at the clock, and at that moment the request is in the kernel and its time is over."""
+            front.time = lambda: shop.time.now
+            sender.sendall(shop.post(body()))
+            shop.time.now += front.limits.request_seconds
+            return float(shop.time.now)
+
+        front.time = freeze
+        client = await shop.connect_by(sender.dup())
+        assert (await client.reply()).status == 200
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ class Limits:
     its answers."""
     body_rate: int = 64 * 1024
     """Bytes of body that buy one second more. Slower than this for long is an attack, or a sender that has given up."""
-    handshake_seconds: float = 5.0
-    """For TLS, before anything else: two round trips."""
+    handshake_seconds: float = 10.0
+    """For TLS. Not less than for a request: who needs that long for its handshake still gets its answer in time."""
     idle_seconds: float = 75.0
     """Keep-alive: longer than the 60 s after which common proxies let go, so that they close first and no request of
     theirs meets our closing."""
@@ -88,10 +88,9 @@ class Front:
                 return True
         return False
 
-    def sweep(self) -> bool:
-        """End what is past its deadline; True if there is more of it. One sweep for all, because a timer armed and
-        cancelled for every request would cost more than reading the request does."""
-        now = self.time()
+    def sweep(self, now: float) -> bool:
+        """End what was past its deadline then; True if there is more of it. One sweep for all, because a timer that is
+        armed and cancelled for every request would cost more than reading the request does."""
         late = [c for c in self.connections if c.deadline <= now]
         for connection in late[:SWEPT_AT_ONCE]:
             connection.expire()

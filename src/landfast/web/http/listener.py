@@ -37,8 +37,8 @@ QUIET_LOOKS = 2
 """Looks in a row that must find nothing: a SYN may be past the filter, and not in the table yet, at the first."""
 
 LAST_TURNS = 100
-"""Turns of the loop in which we accept who still waits; each takes as many as there are. Where the kernel has no filter
-to keep newcomers away, they never end by themselves."""
+"""Turns of the loop in which we accept who still waits, one or more in each. Where the kernel has no filter to keep
+newcomers away, they never end by themselves; where siblings accept, who is left is theirs."""
 
 _SO_ATTACH_FILTER = 26
 """Linux; Python has no name for it. `getsockopt` with the same number returns the filter that is attached."""

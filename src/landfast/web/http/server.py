@@ -48,7 +48,7 @@ class HttpServer:
         self._tls = tls
         self._loop = loop
         self._open: tuple[socket.socket, asyncio.Server] | None = None
-        self._sweep: asyncio.TimerHandle | None = None
+        self._sweeping: asyncio.Task[None] | None = None
 
     async def start(self, listener: socket.socket | int) -> None:
         """Serve on a listening socket, or on the descriptor of one that another process opened for us."""
@@ -62,7 +62,8 @@ class HttpServer:
             backlog=BACKLOG,
         )
         self._open = listener, server
-        self._sweep_again()
+        self._sweeping = self._loop.create_task(self._sweep())
+        self._sweeping.add_done_callback(_raise_its_error)
 
     def refuse_newcomers(self) -> None:
         """In every process that shares the listener. Whoever ends all of them does this first, and then stops them."""
@@ -91,7 +92,8 @@ class HttpServer:
                 self.front.cut()
                 await asyncio.wait([all_gone], timeout=CUT_SECONDS)
         finally:
-            for each in (letting_go, all_gone, self._sweep):
+            server.close()  # also if we are broken off: a loop with an open listener does not end
+            for each in (letting_go, all_gone, self._sweeping):
                 if each is not None:
                     each.cancel()
 
@@ -100,9 +102,21 @@ class HttpServer:
         await asyncio.sleep(0)  # what has arrived by now is read before anybody is taken for idle
         self.front.let_idle_go()
 
-    def _sweep_again(self) -> None:
-        has_more = self.front.sweep()
-        self._sweep = self._loop.call_later(0.0 if has_more else SWEEP_SECONDS, self._sweep_again)
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            now = self.front.time()
+            # What has arrived by now is read before its sender is taken for late. If we were stopped or frozen, the
+            # timers come before what has arrived meanwhile.
+            await asyncio.sleep(0)
+            while self.front.sweep(now):  # noqa: ASYNC110 - others have a turn between, and nothing is waited for
+                await asyncio.sleep(0)
+
+
+def _raise_its_error(task: asyncio.Task[None]) -> None:
+    """For the loop to log it: nobody waits for this task."""
+    if not task.cancelled():
+        task.result()
 
 
 def _within_descriptors(limits: Limits) -> Limits:
