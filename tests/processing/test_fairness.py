@@ -12,8 +12,12 @@ from landfast.app.system import SystemClock
 from landfast.domain.errors import ConfigError
 from landfast.domain.event import Event
 from landfast.domain.lifecycle import Signal, State
+from landfast.processing.conclude import Conclusion
 from landfast.processing.pace import Pace
+from landfast.processing.relief import Relief
+from landfast.processing.shares import Hold, sharers_of
 from landfast.processing.worker import Worker
+from landfast.testing.factory import delivery
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
 from tests.processing.test_pause import signals_of
@@ -269,3 +273,79 @@ async def test_without_limits_and_with_one_handler_it_may_have_all_hands(wide: S
 def test_a_limit_out_of_range_is_refused(shop: Shop, concurrency: int) -> None:
     with pytest.raises(ConfigError, match=f"^handler a: concurrency is {concurrency}; it must be from 1 to 256"):
         shop.on("a.*", name="a", concurrency=concurrency)(insert)
+
+
+@pytest.mark.parametrize("count", [200, 201, 400])
+async def test_a_backlog_of_very_many_types_is_drained_to_the_end(shop: Shop, count: int) -> None:
+    async def nothing(event: Event, tx: Any) -> None: ...
+
+    shop.on("made.*", name="made")(nothing)
+    shop.on("rare", name="rare")(nothing)
+    await deliver_types(shop, *(f"made.up.{number:04}" for number in range(count)))
+    await shop.drain()
+    assert await finished(shop, 2 * count)
+
+
+async def deliver_types(shop: Shop, *types: str) -> None:
+    """Two events of each."""
+    made = [delivery(f"{type_} {number}", source="stripe", type=type_) for type_ in types for number in (1, 2)]
+    await shop.inbox.record(sorted(made, key=lambda each: each.event_id))
+
+
+async def test_types_that_are_full_do_not_hide_those_that_did_not_fit_into_the_look(wide: Shop) -> None:
+    hang = hangs(wide, "a.hang")
+    wide.on("z.quick", name="quick")(insert)
+    await deliver_types(wide, *(f"a.hang.{number:04}" for number in range(250)))
+    await wide.deliver("evt_1", type_="z.quick")
+    worker = wide.worker(hands=2)
+    held = worker._shares.open()
+    held.sharers = sharers_of("stripe", worker._registry.handlers[:1])
+    await worker._switches.look()
+    settling = asyncio.create_task(worker._settler.run())
+    await worker._take(Pace())
+    worker._settler.close()
+    await settling
+    assert await wide.orders_are(["evt_1"])
+    assert not hang.most
+
+
+async def test_a_slow_ledger_is_no_fault_of_the_handler_that_ran_last(wide: Shop, monkeypatch: Any) -> None:
+    """What an attempt came to is concluded when the handler is long through."""
+    wide.on("quick.*", name="quick")(insert)
+    await deliver(wide, "quick", 1)
+    worker = wide.worker(hands=4)
+    conclude = Conclusion.conclude
+
+    async def conclude_slowly(self: Conclusion, cases: Any) -> Any:
+        says_slow(worker)
+        return await conclude(self, cases)
+
+    monkeypatch.setattr(Conclusion, "conclude", conclude_slowly)
+    await worker.drain()
+    assert await finished(wide, 1)
+    assert not worker._shares.slow
+
+
+async def test_a_ledger_that_is_slow_at_one_hand_does_not_delay_the_relief_of_another(wide: Shop) -> None:
+    worker, relieved, stuck = wide.worker(hands=4), asyncio.Event(), asyncio.Event()
+    wide.on("quick.*", name="quick")(insert)
+    first, second = Hold(), Hold()
+
+    class Ledgers:
+        async def let_go(self, hold: Hold) -> list[Any]:
+            if hold is second:  # whoever came last is relieved first
+                await stuck.wait()
+            relieved.set()
+            return []
+
+    relief = Relief(Ledgers(), worker._shares, worker._crew, worker._settler)  # type: ignore[arg-type]
+    running_it = asyncio.create_task(relief.run())
+    try:
+        with relief.of(first), relief.of(second):
+            for hold in (first, second):
+                hold.runs(wide.registry.handlers[0], [])
+                relief._ring(hold)
+            await asyncio.wait_for(relieved.wait(), 5)
+    finally:
+        running_it.cancel()
+        await asyncio.gather(running_it, return_exceptions=True)

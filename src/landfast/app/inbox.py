@@ -67,7 +67,8 @@ class Inbox:
         """Run the function, once, for every event of the source whose type matches the pattern (`*` for any run of
         characters). Its writes on `tx` commit if and only if its receipt does. One that fails is tried again for as
         long as `backoff` says, three days by default, and at most `attempts` times if that is given. With
-        `concurrency`, so many events of it at most run at the same time in one worker process."""
+        `concurrency`, so many events of it at most run at the same time in one worker process; a suspect, which runs in
+        a process of its own, comes on top."""
 
         def register(function: F) -> F:
             handler = name or _name_of(function)

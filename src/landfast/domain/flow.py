@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
+
+FLOWS_AT_MOST = 200
+"""In one search, a few ms. Senders make up types; who has more of them is served in turn."""
+
+Name = tuple[str, str]
+"""Source and type."""
+
+START: Name = ("", "")
 
 
 class Flow(NamedTuple):
@@ -10,3 +19,21 @@ class Flow(NamedTuple):
     type: str
     first: int = 0
     """The place of its oldest ready event: a smaller one has waited longer. Only comparable within one inbox."""
+
+
+class Round:
+    """One look at the flows, in searches that go once around all of them at most, from where the look before ended."""
+
+    def __init__(self, after: Name) -> None:
+        self.after = self._began_after = after
+        """Where the next search begins."""
+        self._is_second_lap = after == START
+
+    def is_over(self, searched: Sequence[Name]) -> bool:
+        """After a search that brought these: whether there is no flow that none of the searches went by."""
+        if len(searched) < FLOWS_AT_MOST:
+            self.after = START
+            was_second, self._is_second_lap = self._is_second_lap, True
+            return was_second
+        self.after = searched[-1]
+        return self._is_second_lap and self._began_after != START and self.after >= self._began_after

@@ -64,9 +64,10 @@ class Workbench(Protocol):
         ...
 
     async def flows(self) -> Sequence[Flow]:
-        """Every source and type that has a ready event, with the place of the oldest one; some of them at a time where
-        there are very many. Delayed events that are due are woken first. A million events of one flow make this no
-        slower. An event that was released, or committed late, may be missing for a second."""
+        """Every source and type that has a ready event, with the place of the oldest one. Where there are more than
+        `FLOWS_AT_MOST`, so many or more come at a time, and each look goes on where the one before ended. Delayed
+        events that are due are woken first. A million events of one flow make this no slower. An event that was
+        released, or committed late, may be missing for a second."""
         ...
 
     async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from landfast.domain.flow import FLOWS_AT_MOST
 from landfast.domain.ids import Token
 from landfast.domain.outcome import Claim
 from landfast.ports.inbox import Workbench
 from landfast.processing.execute import Execution
 from landfast.processing.pace import Pace
-from landfast.processing.shares import Hold, Shares, sharers_of
+from landfast.processing.shares import Choice, Hold, Shares, sharers_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,23 @@ class Claiming:
         return taken
 
     async def _in_turn(self, hold: Hold, pace: Pace, *, token: Token, is_probe: bool) -> Taken:
-        choice = self.shares.choose(hold, await self.bench.flows(), self.execution.handlers_of)
+        choice, is_all = await self._look(hold)
         if choice is None:
             hold.sharers = frozenset()
             return Taken((), pace, is_more=False)
         hold.sharers = choice.sharers
         limit = 1 if is_probe else choice.pace.size
         claims = await self.bench.claim(token=token, lease=self.lease, limit=limit, flows=choice.flows)
-        return Taken(claims, choice.pace, is_more=len(claims) == limit or not choice.is_last)
+        return Taken(claims, choice.pace, is_more=len(claims) == limit or not (choice.is_last and is_all))
+
+    async def _look(self, hold: Hold) -> tuple[Choice | None, bool]:
+        """What to take, and whether that was found among all that wait. Where no type of a look may be taken, those
+        that did not fit into it are looked at before the hand rests."""
+        seen = set[tuple[str, str]]()
+        while True:
+            flows = await self.bench.flows()
+            choice = self.shares.choose(hold, flows, self.execution.handlers_of, now=self.execution.clock.monotonic())
+            is_all, names = len(flows) < FLOWS_AT_MOST, {(flow.source, flow.type) for flow in flows}
+            if choice is not None or is_all or names <= seen:
+                return choice, is_all
+            seen |= names

@@ -82,6 +82,7 @@ class Grouping:
             settled, again, conflicted = await self._attempt(handler, group, pace, conflicts)
             conflicts = conflicts + 1 if conflicted else 0
             hold.note(self.outages.learn(handler.name, settled))
+            hold.runs_nothing()
             waiting.extendleft(reversed(again))
             # The rest could only fail the same way, and each failure would count as an attempt.
             halted = next(filter(_is_outage, settled.values()), None) or self.outages.refusal(handler.name)

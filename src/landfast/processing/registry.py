@@ -35,7 +35,8 @@ class Handler:
     group: bool
     """Whether events may share one ledger transaction when there is a backlog."""
     concurrency: int | None = None
-    """How many of its events may run at the same time in one worker process; None for the share that each has."""
+    """How many of its events may run at the same time in one worker process; None for the share that each has. A
+    suspect runs beside it, in another process, and does not count."""
     is_async: bool = field(init=False)
 
     def __post_init__(self) -> None:

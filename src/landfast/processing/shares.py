@@ -9,23 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
 
 from landfast.domain.flow import Flow
 from landfast.domain.ids import EventId, HandlerName
 from landfast.processing.pace import Pace
 from landfast.processing.registry import Handler
+from landfast.processing.turns import Group, Sharer, Turns, handlers_in
 from landfast.processing.work import Plan, Result, Work
 
 
-class Sharer(NamedTuple):
-    """A handler or a source: whoever has a share of the hands."""
-
-    kind: str
-    name: str
-
-
-def sharers_of(source: str, handlers: Iterable[Handler]) -> frozenset[Sharer]:
+def sharers_of(source: str, handlers: Iterable[Handler]) -> Group:
     return frozenset({Sharer("source", source), *map(_sharer, handlers)})
 
 
@@ -57,6 +50,10 @@ class Hold:
     def runs(self, handler: Handler, works: Iterable[Work]) -> None:
         self.handler, self.running = handler, frozenset(work.claim.event_id for work in works)
 
+    def runs_nothing(self) -> None:
+        """The transaction has ended. Whatever takes long from now on is not its handler's doing."""
+        self.handler, self.running = None, frozenset()
+
     def note(self, results: Mapping[Work, Result]) -> None:
         """At once, not when all of them are through: whoever lets go of a part of it must know what is decided."""
         for work, result in results.items():
@@ -71,7 +68,7 @@ class Choice:
     """What a hand claims next: flows that have the same handlers."""
 
     flows: Sequence[Flow]
-    sharers: frozenset[Sharer]
+    sharers: Group
     pace: Pace
     is_last: bool
     """Nothing else waits that this hand might take."""
@@ -86,10 +83,8 @@ class Shares:
     slow: set[HandlerName] = field(default_factory=set)
     """Handlers that were slow when they last ran."""
     _holds: set[Hold] = field(default_factory=set)
-    _paces: dict[frozenset[Sharer], Pace] = field(default_factory=dict)
-    _turns: dict[frozenset[Sharer], int] = field(default_factory=dict)
-    """The number of the choice that took them last."""
-    _choices: int = 0
+    _paces: dict[Group, Pace] = field(default_factory=dict)
+    _turns: Turns = field(default_factory=Turns)
     _passed_over_by: Hold | None = None
     """Who saw something last that waits and could not be taken."""
 
@@ -137,27 +132,37 @@ class Shares:
             self.slow -= ran - hold.slow
 
     def choose(
-        self, hold: Hold, flows: Iterable[Flow], handlers_of: Callable[[str, str], Sequence[Handler]]
+        self,
+        hold: Hold,
+        flows: Iterable[Flow],
+        handlers_of: Callable[[str, str], Sequence[Handler]],
+        *,
+        now: float,
     ) -> Choice | None:
-        """Of all that waits, the events whose handlers are in the fewest hands; among those, whose turn was longest
-        ago. So neither a backlog of one handler nor several of them delay another."""
-        groups: dict[frozenset[Sharer], list[Flow]] = {}
+        """Of all that waits, first what handlers were kept free for; then the events whose handlers are in the fewest
+        hands; among those, whose turn was longest ago. So neither a backlog of one handler nor several of them delay
+        another."""
+        groups: dict[Group, list[Flow]] = {}
         for flow in flows:
             groups.setdefault(sharers_of(flow.source, handlers_of(flow.source, flow.type)), []).append(flow)
-        open_groups = [sharers for sharers in groups if not sharers & hold.full]
+        slow = frozenset(Sharer("handler", name) for name in self.slow)
+        kept = self._turns.kept(groups, full=hold.full, slow=slow, now=now)
+        open_groups = [
+            group for group in groups if not group & hold.full and all(kept.get(one, group) == group for one in group)
+        ]
         self._passed_over_by = hold if len(open_groups) < len(groups) else None
         if not open_groups:
             return None
-        chosen = min(open_groups, key=lambda sharers: self._rank(hold, sharers, groups[sharers]))
-        self._choices += 1
-        self._turns[chosen] = self._choices
+        waited_for = set(kept.values())
+        chosen = min(open_groups, key=lambda group: (group not in waited_for, *self._rank(hold, group, groups[group])))
+        self._turns.took(chosen, groups, now=now)
         pace = self._paces.setdefault(chosen, Pace())
         return Choice(groups[chosen], chosen, pace, is_last=len(open_groups) == 1)
 
-    def _rank(self, hold: Hold, sharers: frozenset[Sharer], flows: Sequence[Flow]) -> tuple[int, int, int]:
-        handlers = {one for one in sharers if one.kind == "handler"}
+    def _rank(self, hold: Hold, group: Group, flows: Sequence[Flow]) -> tuple[int, int, int]:
+        handlers = handlers_in(group)
         held = sum(1 for other in self._holds if other is not hold and handlers & (other.sharers or frozenset()))
-        return held, self._turns.get(sharers, 0), min(flow.first for flow in flows)
+        return held, self._turns.last(group), min(flow.first for flow in flows)
 
     def _full(self) -> frozenset[Sharer]:
         if not self._holds:

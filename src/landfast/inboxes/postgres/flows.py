@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from landfast.domain.flow import Flow
+from landfast.domain.flow import FLOWS_AT_MOST, START, Flow, Round
 from landfast.inboxes.postgres.connection import Connection
 from landfast.inboxes.postgres.statements import SQL
 from landfast.ports.clock import Clock
@@ -16,9 +16,6 @@ QUICK_SCAN = 0.005
 """Seconds. A search for new flows that takes longer wades through what is left of finished rows, which an old
 transaction keeps from being removed: then it is made once a second, and not at every look."""
 
-FLOWS_AT_MOST = 200
-"""In one search, a few ms. Senders make up types; who has more of them is served in turn."""
-
 
 class Flows:
     def __init__(self, clock: Clock) -> None:
@@ -26,8 +23,8 @@ class Flows:
         self._places: dict[tuple[str, str], int] = {}
         self._rescanned_at = float("-inf")
         self._search_took = 0.0
-        self._after = ("", "")
-        """Where the next search begins."""
+        self._after = START
+        """Where the next look begins to search."""
 
     async def look(self, connection: Connection) -> Sequence[Flow]:
         began = self._clock.monotonic()
@@ -35,14 +32,27 @@ class Flows:
         if began - self._rescanned_at >= RESCAN_EVERY:
             self._rescanned_at, is_search = began, True
             self._places = {}
-        sources, types = [flow[0] for flow in self._places], [flow[1] for flow in self._places]
-        places = [*self._places.values()]
-        found = await connection.fetch(SQL["flows"], sources, types, places, is_search, *self._after, FLOWS_AT_MOST)
+        look = Round(self._after)
+        ready, is_over = await self._find(connection, look, is_search=is_search)
         if is_search:
             self._search_took = self._clock.monotonic() - began
-            self._after = (found[-1]["source"], found[-1]["type"]) if len(found) >= FLOWS_AT_MOST else ("", "")
+            while not is_over and len(ready) < FLOWS_AT_MOST:
+                more, is_over = await self._find(connection, look, is_search=True)
+                ready |= more
+            self._after = look.after
+        return [*ready.values()]
+
+    async def _find(
+        self, connection: Connection, look: Round, *, is_search: bool
+    ) -> tuple[dict[tuple[str, str], Flow], bool]:
+        """Flows that are known, or that this search finds, and whether the round is over."""
+        sources, types = [flow[0] for flow in self._places], [flow[1] for flow in self._places]
+        places = [*self._places.values()]
+        found = await connection.fetch(SQL["flows"], sources, types, places, is_search, *look.after, FLOWS_AT_MOST)
         for row in found:
             flow = row["source"], row["type"]
             # One of which nothing is ready stays known, and is looked at from the same place.
             self._places[flow] = self._places.get(flow, 0) if row["first"] is None else row["first"]
-        return [Flow(row["source"], row["type"], row["first"]) for row in found if row["first"] is not None]
+        is_over = look.is_over([(row["source"], row["type"]) for row in found if row["is_searched"]])
+        ready = [Flow(row["source"], row["type"], row["first"]) for row in found if row["first"] is not None]
+        return {(flow.source, flow.type): flow for flow in ready}, is_over

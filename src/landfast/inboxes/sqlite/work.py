@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from landfast.domain.flow import Flow
+from landfast.domain.flow import FLOWS_AT_MOST, START, Flow, Round
 from landfast.domain.ids import EventId, Token, WorkerId, tokens_of
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, without_body
@@ -24,14 +24,11 @@ WOKEN_AT_ONCE = 1_000
 """Delayed events that one claim wakes at most: an hour's retries may all be due together, and a record must not wait
 for them."""
 
-FLOWS_AT_MOST = 200
-"""In one look. Senders make up types; who has more of them is served in turn."""
-
 
 class Working:
     _file: SqliteFile
     _clock: Clock
-    _flows_after = ("", "")
+    _flows_after = START
 
     async def claim(
         self, *, token: Token, lease: float, limit: int, flows: Sequence[Flow] | None = None
@@ -42,10 +39,11 @@ class Working:
         return await self._file.run(partial(self._claim_flows, asked, flows))
 
     async def flows(self) -> Sequence[Flow]:
-        found = await self._file.run(partial(self._flows, self._flows_after))
         # Where there are more, the next look begins after these.
-        self._flows_after = found[-1][:2] if len(found) == FLOWS_AT_MOST else ("", "")
-        return [Flow(source, type_, first) for source, type_, first in found if first is not None]
+        look = Round(self._flows_after)
+        found = await self._file.run(partial(self._flows, look))
+        self._flows_after = look.after
+        return found
 
     async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:
         return await self._file.run(partial(self._claim_suspect, self._lease(token, lease)))
@@ -86,10 +84,17 @@ class Working:
             places = sorted(seq for found in ready for (seq,) in found)[: asked["limit"]]
             return _read(connection, asked, ask(connection, "claim_flows", {**asked, "places": json.dumps(places)}))
 
-    def _flows(self, after: tuple[str, str]) -> list[tuple[str, str, int | None]]:
+    def _flows(self, look: Round) -> list[Flow]:
+        ready: dict[tuple[str, str], Flow] = {}
         with self._file.writing(durable=False) as connection:
             self._wake(connection, {"now": rows.micros(self._clock.now())})
-            return ask(connection, "flows", {"source": after[0], "type": after[1], "limit": FLOWS_AT_MOST})
+            is_over = False
+            while not is_over and len(ready) < FLOWS_AT_MOST:
+                source, type_ = look.after
+                found = ask(connection, "flows", {"source": source, "type": type_, "limit": FLOWS_AT_MOST})
+                ready |= {row[:2]: Flow(*row) for row in found if row[2] is not None}
+                is_over = look.is_over([row[:2] for row in found])
+        return [*ready.values()]
 
     def _wake(self, connection: apsw.Connection, asked: dict[str, Any]) -> None:
         woken = ask(connection, "wake", {**asked, "limit": WOKEN_AT_ONCE})

@@ -20,11 +20,14 @@ WITH RECURSIVE flow AS (
 ),
 known AS (SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[]) AS k (source, type, seq)),
 named AS (
-    SELECT source, type, max(seq) AS seq
-    FROM ((SELECT source, type, 0 AS seq FROM flow LIMIT $7) UNION ALL SELECT source, type, seq FROM known) AS names
+    SELECT source, type, max(seq) AS seq, bool_or(is_searched) AS is_searched
+    FROM (
+        (SELECT source, type, 0 AS seq, true AS is_searched FROM flow LIMIT $7)
+        UNION ALL SELECT source, type, seq, false FROM known
+    ) AS names
     GROUP BY source, type
 )
-SELECT n.source, n.type, ready.seq AS first
+SELECT n.source, n.type, n.is_searched, ready.seq AS first
 FROM named AS n
 LEFT JOIN LATERAL (
     SELECT w.seq FROM landfast.work AS w

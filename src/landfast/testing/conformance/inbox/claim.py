@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from landfast.domain.flow import Flow
+import pytest
+
+from landfast.domain.flow import FLOWS_AT_MOST, Flow
 from landfast.domain.ids import WorkerId
 from landfast.domain.lifecycle import Signal, State
 from landfast.testing.conformance.inbox.bench import (
@@ -168,6 +170,19 @@ class ClaimConformance:
         for _ in range(3):
             seen |= {flow.type for flow in await bench.inbox.flows()}
         assert len(seen) == 450
+
+    @pytest.mark.parametrize("count", [FLOWS_AT_MOST, FLOWS_AT_MOST + 1, 2 * FLOWS_AT_MOST])
+    async def test_no_look_comes_back_empty_or_short_while_there_are_more_types(self, bench: Bench, count: int) -> None:
+        await bench.inbox.record([delivery(f"{n}", type=f"made.up.{n:04}") for n in range(count)])
+        for _ in range(5):
+            assert len(await bench.inbox.flows()) >= FLOWS_AT_MOST
+
+    async def test_types_of_which_nothing_is_ready_do_not_hide_those_behind_them(self, bench: Bench) -> None:
+        await bench.inbox.record([delivery(f"{n}", type=f"a.{n:04}") for n in range(FLOWS_AT_MOST)])
+        await claim(bench.inbox, 1, limit=FLOWS_AT_MOST)
+        await bench.inbox.record([delivery("ready", type="b")])
+        for _ in range(3):
+            assert _names(await bench.inbox.flows()) == [("shop", "b")]
 
     async def test_renewing_extends_the_leases_under_these_tokens(self, bench: Bench) -> None:
         await bench.inbox.record(deliveries(2))
