@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -202,3 +203,146 @@ async def test_deadlines_of_different_lengths_leave_one_timer_behind() -> None:
     timers = [each for each in loop._scheduled if not each.cancelled()]  # type: ignore[attr-defined]
     watch.end(long)
     assert len(timers) <= 1
+
+
+class Foreign:
+    """An awaitable of some library, which answers as it likes when it is asked for an attribute."""
+
+    def __init__(self, answer: Callable[["Foreign", str], Any]) -> None:
+        self.answer = answer
+        self.asked: list[str] = []
+
+    def __await__(self) -> Any:
+        return self  # an iterator will do
+
+    def __iter__(self) -> "Foreign":
+        return self
+
+    def __next__(self) -> None:
+        return None  # the same as a bare yield: its task goes on in the loop's next round
+
+    def __getattr__(self, name: str) -> Any:
+        if name in {"send", "throw", "close"}:  # which the interpreter asks for when it is cancelled
+            raise AttributeError(name)
+        self.asked.append(name)
+        if len(self.asked) > 1000:
+            raise AssertionError("asked for ever")
+        return self.answer(self, name)
+
+
+def unbound(_: Foreign, name: str) -> Any:
+    raise RuntimeError(f"{name} is not bound to a request")
+
+
+def itself(foreign: Foreign, _: str) -> Any:
+    return foreign
+
+
+@pytest.mark.req("R24")
+@pytest.mark.parametrize("answer", [unbound, itself])
+async def test_whatever_a_late_function_waits_for_the_others_keep_their_deadlines(
+    threads: Threads, answer: Callable[[Foreign, str], Any]
+) -> None:
+    foreign, watch = Foreign(answer), Watch(never)
+
+    async def odd() -> None:
+        await foreign
+
+    async def hangs() -> None:
+        await asyncio.Event().wait()
+
+    async def missed(function: Callable[[], Any]) -> BaseException:
+        with pytest.raises(HandlerRaisedError) as caught:
+            await invoke(function, is_async=True, deadline=0.02, threads=threads, watch=watch)
+        return caught.value.error
+
+    async with asyncio.timeout(5):
+        errors = [*await asyncio.gather(missed(odd), missed(hangs)), await missed(hangs)]
+    assert [type(error) for error in errors] == [DeadlineError] * 3
+    assert not foreign.asked
+
+
+async def test_an_error_in_the_timer_costs_nobody_a_deadline(threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "GRACE", 0.01)
+    errors: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(str(context["exception"])))
+
+    def hung() -> None:
+        raise RuntimeError("odd")
+
+    watch, leave = Watch(hung), asyncio.Event()
+
+    async def stubborn() -> None:
+        while not leave.is_set():
+            with suppress(asyncio.CancelledError):
+                await leave.wait()
+
+    async def hangs() -> None:
+        await asyncio.Event().wait()
+
+    def late(function: Callable[[], Any], deadline: float) -> asyncio.Task[Any]:
+        return asyncio.create_task(invoke(function, is_async=True, deadline=deadline, threads=threads, watch=watch))
+
+    one, other = late(stubborn, 0.01), late(hangs, 0.1)
+    ended, _ = await asyncio.wait([other], timeout=2)
+    leave.set()
+    other.cancel()
+    results = await asyncio.gather(one, other, return_exceptions=True)
+    assert errors == ["odd"]
+    assert ended and [type(result) for result in results] == [HandlerRaisedError] * 2
+
+
+class Uncancellable(asyncio.Future[None]):
+    def cancel(self, msg: Any = None) -> bool:
+        raise RuntimeError("not now")
+
+
+async def test_a_future_that_cannot_be_cancelled_costs_nobody_else_a_deadline(
+    threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "GRACE", 0.01)
+    hung, future = asyncio.Event(), Uncancellable()
+    watch = Watch(hung.set)
+
+    async def odd() -> None:
+        await future
+
+    with pytest.raises(HandlerRaisedError):
+        async with asyncio.timeout(5):
+            await invoke(odd, is_async=True, deadline=0.01, threads=threads, watch=watch)
+    assert hung.is_set()
+    future.set_result(None)
+    watch.recall([""])
+
+
+@pytest.mark.parametrize("colour", ["async", "sync"])
+async def test_a_function_that_outlives_the_stop_of_its_worker_is_reported_and_counted(
+    threads: Threads, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, colour: str
+) -> None:
+    monkeypatch.setattr(module, "GRACE", 0.01)
+    entered, leave, leave_thread = asyncio.Event(), asyncio.Event(), threading.Event()
+    loop, before = asyncio.get_running_loop(), len(module.LEFT_BEHIND)
+
+    async def on_loop(_: int, *, more: int) -> None:
+        entered.set()
+        while not leave.is_set():
+            with suppress(asyncio.CancelledError):
+                await leave.wait()
+
+    def in_thread(_: int, *, more: int) -> None:
+        loop.call_soon_threadsafe(entered.set)
+        leave_thread.wait(10)
+
+    task = asyncio.create_task(call(on_loop if colour == "async" else in_thread, threads))
+    await entered.wait()
+    task.cancel()
+    async with asyncio.timeout(5):
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        while len(module.LEFT_BEHIND) == before:
+            await asyncio.sleep(0.001)
+        leave.set()
+        leave_thread.set()
+        while len(module.LEFT_BEHIND) > before:
+            await asyncio.sleep(0.001)
+    assert "still_running_after_its_worker_stopped" in caplog.text

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from traceback import StackSummary
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from landfast import telemetry
 from landfast.domain.errors import DeadlineError
 from landfast.processing import threads as threads_module
-from landfast.processing.error_text import name_of
+from landfast.processing.error_text import line_of, name_of
 from landfast.processing.stacks import in_one_line, stack_of_task, stack_of_thread
 from landfast.processing.threads import Call, Outcome, Threads
 
@@ -48,9 +48,11 @@ class Run:
     task: asyncio.Task[None]
     ended: asyncio.Future[Outcome]
     rings_at: float
-    stack: StackSummary | None = None
-    """Where it was at its deadline, if it was cancelled there."""
     handler: str = ""
+    is_late: bool = False
+    """It was cancelled at its deadline."""
+    stack: StackSummary = field(default_factory=StackSummary)
+    """Where it was then, as far as that can be told."""
     is_recalled: bool = False
 
 
@@ -86,7 +88,7 @@ class Watch:
         for run in self._running:
             if run.handler in handlers and not run.is_recalled:
                 run.is_recalled = True
-                run.task.cancel()
+                _cancel(run.task)
 
     def _set(self, rings_at: float) -> None:
         if self._timer is not None:  # one that is left behind would set another whenever it rings, and never end
@@ -96,17 +98,20 @@ class Watch:
 
     def _ring(self) -> None:
         now = asyncio.get_running_loop().time()
-        for run in [run for run in self._running if run.rings_at <= now]:
-            if run.stack is None:
-                # A function that swallows its cancellation runs on; the alarm outlives it.
-                run.stack, run.rings_at = stack_of_task(run.task), now + GRACE
-                run.task.cancel()
-            else:
-                run.rings_at = inf
-                self._give_up(run)
-        self._rings_at = min((run.rings_at for run in self._running), default=inf)
-        if self._rings_at < inf:
-            self._set(self._rings_at)
+        try:
+            for run in [run for run in self._running if run.rings_at <= now]:
+                if run.is_late:
+                    run.rings_at = inf
+                    self._give_up(run)
+                else:
+                    # A function that swallows its cancellation runs on; the alarm outlives it.
+                    run.is_late, run.rings_at = True, now + GRACE
+                    _cancel(run.task)
+                    run.stack = stack_of_task(run.task)
+        finally:  # without its timer no function of this worker has a deadline any more
+            self._rings_at = min((run.rings_at for run in self._running), default=inf)
+            if self._rings_at < inf:
+                self._set(self._rings_at)
 
     def _give_up(self, run: Run) -> None:
         _report_hung(stack_of_task(run.task))
@@ -143,14 +148,13 @@ async def _on_loop(function: Callable[[], Any], deadline: float, watch: Watch, h
     try:
         result, error = await run.ended
     except asyncio.CancelledError:
-        run.task.cancel()
-        await asyncio.wait({run.task}, timeout=GRACE)
+        await _end_with_its_worker(run.task)
         raise
     finally:
         watch.end(run)
     if run.is_recalled:
         return None, RecalledError()
-    if run.stack is None:
+    if not run.is_late:
         return result, error
     if error is None:
         return None, _late(deadline, run.stack, " and ignored its cancellation")
@@ -169,16 +173,31 @@ async def _boxed(function: Callable[[], Any], ended: asyncio.Future[Outcome]) ->
         ended.set_result(outcome)
 
 
+async def _end_with_its_worker(task: asyncio.Task[None]) -> None:
+    _cancel(task)
+    try:
+        await asyncio.wait({task}, timeout=GRACE)
+    finally:
+        if not task.done() and task not in LEFT_BEHIND:
+            _report_outliving(stack_of_task(task))
+            _leave_behind(task, task)
+
+
 async def _in_thread(
     function: Callable[[], Any], deadline: float, threads: Threads, hung: Callable[[], None]
 ) -> Outcome:
     call = threads.start(function)
-    finished, _ = await asyncio.wait({call.ended}, timeout=deadline)
+    loop = asyncio.get_running_loop()
+    try:
+        finished, _ = await asyncio.wait({call.ended}, timeout=deadline)
+    except asyncio.CancelledError:
+        loop.call_later(GRACE, _outlives_its_worker, call)
+        raise
     if finished:
         return call.ended.result()
     # A thread cannot be cancelled. Its transaction is taken away now; if it never ends, its process must.
     threads.overran(call)
-    asyncio.get_running_loop().call_later(GRACE, _give_up_thread, call, threads, hung)
+    loop.call_later(GRACE, _give_up_thread, call, threads, hung)
     return None, _late(deadline, _stack_of(call))
 
 
@@ -190,12 +209,29 @@ def _give_up_thread(call: Call, threads: Threads, hung: Callable[[], None]) -> N
         threads.left_behind(call)
 
 
+def _outlives_its_worker(call: Call) -> None:
+    if not call.ended.done():
+        _report_outliving(_stack_of(call))
+        _leave_behind(call, call.ended)
+
+
 def _stack_of(call: Call) -> StackSummary:
     return stack_of_thread(call.frame(), above=threads_module.__file__)
 
 
 def _report_hung(stack: StackSummary) -> None:
     telemetry.error("still_running_after_its_deadline", where=in_one_line(stack))
+
+
+def _report_outliving(stack: StackSummary) -> None:
+    telemetry.error("still_running_after_its_worker_stopped", where=in_one_line(stack))
+
+
+def _cancel(task: asyncio.Task[None]) -> None:
+    try:
+        task.cancel()
+    except Exception as error:  # noqa: BLE001 - the future that it waits for is asked too, and may be the user's own
+        telemetry.error("not_cancelled", why=line_of(error))
 
 
 def _leave_behind(running: asyncio.Task[None] | Call, ended: asyncio.Future[Any]) -> None:
