@@ -72,6 +72,7 @@ WEAKENED = (
     Row("runs two suspects at a time", Suspects("two_at_a_time"), holds=False),
     Row("runs others in the suspects' process", Suspects("others_in_their_process"), holds=False),
     Row("kills a suspect's process at a stop", Suspects("killed_at_a_stop"), holds=False),
+    Row("kills it at a stop where it runs between", Suspects("killed_at_a_stop", run="between"), holds=False),
     Row("takes any cancellation for the stop", Loops("any_cancellation_is_the_stop"), holds=False),
     Row("takes the stop for the handler's", Loops("no_cancellation_is_the_stop"), holds=False),
     Row("a loop ends in silence", Loops("ends_in_silence"), holds=False),

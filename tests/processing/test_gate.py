@@ -20,6 +20,10 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate_module, "FIRST_HOLD_SECONDS", HOLD)
 
 
+def gate_of(clock: ManualClock, longest_hold: float = 60.0) -> Gate:
+    return Gate(clock, lambda: longest_hold)
+
+
 @asynccontextmanager
 async def somebody_inside(gate: Gate) -> AsyncIterator[asyncio.Event]:
     """Until the event is set."""
@@ -45,7 +49,7 @@ async def enter(gate: Gate) -> None:
 
 
 async def test_newcomers_wait_while_a_suspect_is_alone() -> None:
-    gate = Gate(ManualClock())
+    gate = gate_of(ManualClock())
     async with gate.alone() as is_alone:
         assert is_alone
         newcomer = asyncio.create_task(enter(gate))
@@ -55,7 +59,7 @@ async def test_newcomers_wait_while_a_suspect_is_alone() -> None:
 
 
 async def test_newcomers_wait_for_a_suspect_until_it_is_alone() -> None:
-    gate, order = Gate(ManualClock()), []
+    gate, order = gate_of(ManualClock()), []
 
     async def suspect() -> None:
         async with gate.alone() as is_alone:
@@ -77,7 +81,7 @@ async def test_newcomers_wait_for_a_suspect_until_it_is_alone() -> None:
 @pytest.mark.usefixtures("brief")
 async def test_whoever_stays_inside_for_long_stops_nobody_for_long() -> None:
     clock = ManualClock()
-    gate = Gate(clock)
+    gate = gate_of(clock)
     async with somebody_inside(gate):
         async with asyncio.timeout(5), gate.alone() as is_alone:
             assert not is_alone
@@ -102,7 +106,7 @@ async def test_whoever_stays_inside_for_long_stops_nobody_for_long() -> None:
 async def test_in_the_end_a_suspect_is_alone_whatever_stays_inside() -> None:
     """Each hold is twice as long as the last: one of them outlasts whoever is inside, because that has a deadline."""
     clock, stays = ManualClock(), 6 * HOLD
-    gate = Gate(clock)
+    gate = gate_of(clock)
     for attempt in range(5):
         async with somebody_inside(gate) as leave:
             asyncio.get_running_loop().call_later(stays, leave.set)
@@ -113,9 +117,22 @@ async def test_in_the_end_a_suspect_is_alone_whatever_stays_inside() -> None:
     raise AssertionError("never alone")
 
 
+@pytest.mark.usefixtures("brief")
+async def test_no_hold_is_longer_than_whoever_is_inside_may_stay() -> None:
+    clock = ManualClock()
+    gate = gate_of(clock, longest_hold=2 * HOLD)
+    async with somebody_inside(gate):
+        for _ in range(3):
+            assert not await is_alone_at_once(gate)
+            clock.advance(3600)
+        began = asyncio.get_running_loop().time()
+        assert not await is_alone_at_once(gate)
+        assert asyncio.get_running_loop().time() - began < 4 * HOLD, "with no end it would be eight times the first"
+
+
 async def test_after_suspects_were_alone_the_others_have_as_much_time() -> None:
     clock = ManualClock()
-    gate = Gate(clock)
+    gate = gate_of(clock)
     async with gate.alone():
         clock.advance(60)
     async with somebody_inside(gate):
@@ -125,14 +142,14 @@ async def test_after_suspects_were_alone_the_others_have_as_much_time() -> None:
 
 
 async def test_whenever_nobody_is_inside_a_suspect_is_alone_at_once() -> None:
-    gate = Gate(ManualClock())
+    gate = gate_of(ManualClock())
     for _ in range(2):
         async with gate.alone() as is_alone:
             assert is_alone
 
 
 async def test_a_cancelled_wait_for_being_alone_lets_the_others_in_again() -> None:
-    gate = Gate(ManualClock())
+    gate = gate_of(ManualClock())
     async with somebody_inside(gate):
         alone = asyncio.create_task(is_alone_at_once(gate))
         await asyncio.sleep(0.01)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from landfast.domain.errors import LoopEndedError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import HandlerName, ReceiptDigest, WorkerId, token
 from landfast.domain.lifecycle import State
@@ -68,8 +69,9 @@ async def test_the_process_of_the_suspects_performs_effects_whose_worker_died(sh
 
 
 @pytest.mark.parametrize("how", ["async", "thread"])
+@pytest.mark.parametrize("where", ["apart", "between"])
 @pytest.mark.usefixtures("brief")
-async def test_a_suspect_that_a_stop_cuts_short_is_given_back_and_not_counted(live: Shop, how: str) -> None:
+async def test_a_suspect_that_a_stop_cuts_short_is_given_back_and_not_counted(live: Shop, where: str, how: str) -> None:
     entered, let_go = threading.Event(), threading.Event()
 
     if how == "async":
@@ -87,15 +89,16 @@ async def test_a_suspect_that_a_stop_cuts_short_is_given_back_and_not_counted(li
 
     await make_suspects(live, "evt_1")
     for _ in range(4):
-        await stopped_inside(live.worker(), entered)
+        await stopped_inside(live.worker(), entered, where)
         assert await live.state("evt_1") is State.READY
     claim = await live.inbox.claim_suspect(token=token(DEAD, 9), lease=30)
     assert claim is not None and claim.crashes == 0
     let_go.set()
 
 
+@pytest.mark.parametrize("where", ["apart", "between"])
 @pytest.mark.usefixtures("brief")
-async def test_an_effect_that_a_stop_cuts_short_is_given_back_and_not_counted(live: Shop) -> None:
+async def test_an_effect_that_a_stop_cuts_short_is_given_back_and_not_counted(live: Shop, where: str) -> None:
     entered = threading.Event()
 
     @live.effect
@@ -104,7 +107,7 @@ async def test_an_effect_that_a_stop_cuts_short_is_given_back_and_not_counted(li
         await asyncio.Event().wait()
 
     await stage_suspect(live)
-    await stopped_inside(live.worker(), entered)
+    await stopped_inside(live.worker(), entered, where)
     [row] = await live.ledger.list(limit=10)
     assert row["state"] is EffectState.READY
     claim = await live.ledger.claim_suspect(token=token(DEAD, 9), lease=30)
@@ -165,10 +168,31 @@ async def test_one_slow_effect_and_one_suspect_do_not_stop_the_hands(live: Shop)
         await until(lambda: live.state_is("evt_suspect", State.DONE), "then it is alone")
 
 
-async def stopped_inside(worker: Worker, entered: threading.Event) -> None:
+async def test_a_worker_that_fails_around_a_suspect_counts_nothing_against_it(live: Shop) -> None:
+    """As in an application that mounts the inbox, which starts the worker again."""
+    entered = asyncio.Event()
+
+    @live.on(deadline=60.0)
+    async def create_order(event: Event, tx: Any) -> None:
+        entered.set()
+        await asyncio.Event().wait()
+
+    await make_suspects(live, "evt_1")
+    worker = live.worker()
+    task = asyncio.create_task(worker.run())
+    await asyncio.wait_for(entered.wait(), 20)
+    next(each for each in asyncio.all_tasks() if each.get_name() == "landfast requeue").cancel()
+    with pytest.raises(LoopEndedError):
+        await asyncio.wait_for(task, 20)
+    await worker.let_go()
+    claim = await live.inbox.claim_suspect(token=token(DEAD, 9), lease=30)
+    assert claim is not None and claim.crashes == 0
+
+
+async def stopped_inside(worker: Worker, entered: threading.Event, where: str) -> None:
     """Run suspects until one is in its handler, and then stop."""
     entered.clear()
-    task = asyncio.create_task(worker.run_suspects())
+    task = asyncio.create_task(worker.run_suspects() if where == "apart" else worker.run())
     await until(entered.is_set, "inside")
     worker.stop()
     await asyncio.wait_for(task, 20)

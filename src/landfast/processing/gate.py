@@ -2,13 +2,14 @@
 
 Held only where suspects have no process of their own: in an application that mounts the inbox, and on a ledger with one
 writer. Whoever is inside may stay until its deadline, so newcomers are held back for a while only, and then left alone
-for ten times as long.
+for ten times as long. The price is that a suspect may wait: on a worker that is always busy with slow handlers, for as
+long as that lasts.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from landfast.ports.clock import Clock
@@ -21,8 +22,11 @@ REST_RATIO = 10
 
 
 class Gate:
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, longest_hold: Callable[[], float]) -> None:
+        """`longest_hold` is for how many seconds one function may stay inside. A hold of that length outlasts any of
+        them; who stays longer runs one after the other, and a longer hold would only cost the others more."""
         self._clock = clock
+        self._longest_hold = longest_hold
         self._changed = asyncio.Condition()
         self._inside = 0
         self._is_held = False
@@ -71,7 +75,7 @@ class Gate:
                 await self._changed.wait_for(lambda: not self._inside)
                 return True
         self._free_until = self._clock.monotonic() + REST_RATIO * self._hold
-        self._hold *= 2  # whoever is inside has a deadline: one of these holds is long enough
+        self._hold = max(FIRST_HOLD_SECONDS, min(2 * self._hold, self._longest_hold()))
         return False
 
     def _let_in(self) -> None:

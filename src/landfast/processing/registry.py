@@ -89,6 +89,11 @@ class Registry:
             raise ConfigError(f"effect {effect.name}: the name is taken; give one of the two a name= of its own")
         self.effects[effect.name] = effect
 
+    def longest_deadline(self) -> float:
+        """Of all handlers and effects, in seconds."""
+        deadlines = [handler.deadline for handler in self.handlers]
+        return max(deadlines + [effect.deadline for effect in self.effects.values()], default=0.0)
+
     def wants_of(self, source: str) -> Wants:
         return self.wants.get(source, _KEEP)
 

@@ -33,8 +33,8 @@ ALONE_AT_MOST_SECONDS = 5.0
 """Then the others have their turn, even if there are more suspects."""
 
 FINISH_WITHIN_SECONDS = 8.0
-"""For a suspect in hand when its process is told to stop. It is given back then, because two seconds later the process
-may be killed, and that would count as its crash."""
+"""For a suspect in hand when its worker is told to stop, wherever it runs. It is given back then, because two seconds
+later its process may be killed, and that would count as its crash."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class Suspects:
             if await self._are_there():
                 async with self.gate.alone() as is_alone:
                     until = self.clock.monotonic() + ALONE_AT_MOST_SECONDS
-                    while is_alone and self.clock.monotonic() < until and await self._take_in_turn():
+                    while is_alone and self.clock.monotonic() < until and await self._take_in_time():
                         pass
             await self.pause(LOOK_EVERY_SECONDS)
 
@@ -90,9 +90,26 @@ class Suspects:
         if claim is None:
             return False
         self._in_hand = claim
-        await self.run(claim)
+        try:
+            await self.run(claim)
+        except Exception:
+            self._in_hand = None  # an error that it brought about counts; a worker that ends around it does not
+            raise
         self._in_hand = None
         return True
+
+    async def give_back(self) -> None:
+        """The one in hand, if there is one, without counting anything against it. Whatever its handler still does: a
+        COMMIT that comes later is found by its receipt."""
+        claim, self._in_hand = self._in_hand, None
+        try:
+            match claim:
+                case Claim(event_id, run, token):
+                    await self.bench.settle([Settlement(event_id, run, token, Signal.RELEASE, reason="stopping")])
+                case ClaimedEffect(staged, token):
+                    await self.effects.settle([EffectSettlement(staged.key, staged.run, token, EffectState.READY)])
+        except StoreError as error:
+            telemetry.warn("suspect_not_given_back", why=error)
 
     async def _are_there(self) -> bool:
         try:
@@ -121,20 +138,9 @@ class Suspects:
                 await asyncio.wait([taking], timeout=FINISH_WITHIN_SECONDS)
             if taking.done():
                 return taking.result()
-            await self._give_back()
+            await self.give_back()
             return False
         finally:
             for task in (taking, stopped):
                 task.cancel()
             await asyncio.gather(taking, stopped, return_exceptions=True)
-
-    async def _give_back(self) -> None:
-        """Whatever its handler still does: a COMMIT that comes later is found by its receipt."""
-        try:
-            match self._in_hand:
-                case Claim(event_id, run, token):
-                    await self.bench.settle([Settlement(event_id, run, token, Signal.RELEASE, reason="stopping")])
-                case ClaimedEffect(staged, token):
-                    await self.effects.settle([EffectSettlement(staged.key, staged.run, token, EffectState.READY)])
-        except StoreError as error:
-            telemetry.warn("suspect_not_given_back", why=error)

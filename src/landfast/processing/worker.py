@@ -27,7 +27,7 @@ from landfast.processing.effect_loop import EffectLoop
 from landfast.processing.execute import Execution
 from landfast.processing.gate import Gate
 from landfast.processing.group import Grouping
-from landfast.processing.invoke import Watch
+from landfast.processing.invoke import GRACE, Watch
 from landfast.processing.leases import Leases
 from landfast.processing.loops import Loops
 from landfast.processing.outages import Outages
@@ -101,7 +101,7 @@ class Worker:
         self._crew = Crew(hands, clock)
         self._shares = Shares(hands, registry.handlers, registry.source_limits)
         self._staged = asyncio.Event()
-        self._gate = Gate(clock)
+        self._gate = Gate(clock, lambda: registry.longest_deadline() + GRACE)
         self._tell_suspects = tell_suspects
         self._threads = Threads()
         self._leases, self._effect_leases = Leases(), Leases()
@@ -125,13 +125,14 @@ class Worker:
         )
         self._claiming = Claiming(bench, self._shares, self._execution, lease)
         self._relief = Relief(self._execution, self._shares, self._crew, self._settler)
+        self._suspects = self._running_suspects()
         self._effect_loop = self._performing(Performance(effects, registry, clock, chance, self._threads, watch))
 
     async def run(self) -> None:
         """Work until `stop`. What is in hand then is finished; nothing new is claimed."""
         # By this line the worker is found that `events show` names.
         telemetry.info("worker_started", worker=self._worker, host=socket.gethostname(), pid=os.getpid())
-        suspects, tell = self._suspects(), self._tell_suspects
+        suspects, tell = self._suspects, self._tell_suspects
         work: dict[str, Loop] = {f"hand {number}": self._hand for number in range(self._hands)}
         work["suspects"] = suspects.run_between if tell is None else partial(suspects.report, tell)
         work["effects"] = self._effect_loop.run
@@ -141,7 +142,7 @@ class Worker:
         """Run suspects and nothing else, one at a time, until `stop`, or until there were none for a while."""
 
         async def run_all() -> None:
-            await self._suspects().run_all()
+            await self._suspects.run_all()
             self.stop()
 
         await self._work({"suspects": run_all})
@@ -172,7 +173,8 @@ class Worker:
 
     async def let_go(self) -> None:
         """Expire what this worker still holds, once `run` has failed: nobody works on it any more, so nobody needs to
-        wait for the end of its leases."""
+        wait for the end of its leases. A suspect in hand did not bring that about, so it is released first."""
+        await self._suspects.give_back()
         for store in (self._bench, self._effects):
             await store.abandon(worker=self._worker)
 
@@ -182,8 +184,8 @@ class Worker:
         try:
             await self._switches.look()
             await self._requeue.look()
-            pace, suspects = Pace(), self._suspects()
-            while await self._take(pace) or await suspects.take() or await self._effect_loop.take():
+            pace = Pace()
+            while await self._take(pace) or await self._suspects.take() or await self._effect_loop.take():
                 await self._settler.flush()
                 if self.outages.untold:
                     await self._switches.look()
@@ -271,7 +273,7 @@ class Worker:
             is_safe=lambda: not self.outages.unsafe,
         )
 
-    def _suspects(self) -> Suspects:
+    def _running_suspects(self) -> Suspects:
         return Suspects(
             bench=self._bench,
             effects=self._effects,
