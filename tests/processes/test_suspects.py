@@ -20,6 +20,7 @@ from landfast.domain.filter import Filter
 from landfast.domain.ids import WorkerId, token
 from landfast.domain.lifecycle import State
 from landfast.processes import child as child_module
+from landfast.processes import lives as lives_module
 from landfast.processes.child import Child
 from landfast.processes.lives import Lives, News, ProcessKind
 from landfast.processes.suspects import LONGEST_DELAY_IN_VAIN_SECONDS, LONGEST_DELAY_SECONDS, SuspectsKeeper
@@ -32,6 +33,9 @@ FOREVER = READY + "s.recv(1)"
 DIES = READY + "sys.exit(9)"
 ENDS = READY + "sys.exit(0)"
 SPEAKS = READY + "[s.send(b'?') for _ in range(3)]; s.recv(1)"
+
+LEAVES_A_CHILD = READY + "import os; os.fork() or (s.recv(1), os._exit(0)); os._exit(0)"
+SPEAKS_WHEN_ASKED = "import signal; signal.signal(signal.SIGUSR1, lambda *_: s.send(b'?')); " + FOREVER
 
 POISON = """
     if event.key == "evt_117":
@@ -195,6 +199,40 @@ async def test_a_renewed_one_that_does_not_end_is_killed(monkeypatch: pytest.Mon
     await stage.keeper.wait()
 
 
+async def test_one_that_is_being_started_is_renewed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have read the application just before that changed."""
+    stage = Stage(monkeypatch, FOREVER)
+    stage.may_start.clear()
+    stage.keeper.want()
+    await asyncio.wait_for(stage.is_starting.wait(), 5)
+    stage.keeper.renew()
+    stage.may_start.set()
+    await asyncio.wait_for(stage.keeper.wait(), 5)
+    assert len(stage.pids("ended")) == 1
+    stage.keeper.want()
+    await stage.until(lambda: len(stage.pids("ready")) == 2 or len(stage.pids("started")) == 2)
+    await stage.stop()
+
+
+async def test_a_process_that_leaves_its_lifeline_to_another_costs_the_next_one_no_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Descriptors are numbers, and the next lifeline takes the lowest that is free."""
+    monkeypatch.setattr(lives_module, "LAST_WORD_SECONDS", 0.1, raising=False)
+    stage = Stage(monkeypatch, LEAVES_A_CHILD, SPEAKS_WHEN_ASKED, FOREVER)
+    first = await stage.lives.begin("worker")
+    assert first is not None
+    await first.child.wait()
+    second = await stage.lives.begin("worker")
+    assert second is not None
+    await first.ended
+    await stage.until(lambda: second.child.is_ready)
+    os.kill(second.child.pid, signal.SIGUSR1)
+    async with asyncio.timeout(5):
+        await stage.until(lambda: stage.told == 1)
+    await stage.stop()
+
+
 class Stage:
     """Processes that are real but not ours: the n-th start runs the n-th script, and the last one for ever after."""
 
@@ -205,6 +243,8 @@ class Stage:
         self.abandoned: list[WorkerId] = []
         self.left_behind = 0
         self.told = 0
+        self.is_starting, self.may_start = asyncio.Event(), asyncio.Event()
+        self.may_start.set()
         self._heard = asyncio.Event()
         self.lives = Lives(start=self._start, abandon=self._abandon, chance=SeededChance(), tell=self._tell)
         self.keeper = SuspectsKeeper(self.lives, grace=0.2)
@@ -231,6 +271,8 @@ class Stage:
         self._heard.set()
 
     async def _start(self, _kind: ProcessKind, _worker: WorkerId) -> Child:
+        self.is_starting.set()
+        await self.may_start.wait()
         return await Child.start([self.scripts.pop(0) if len(self.scripts) > 1 else self.scripts[0]])
 
     async def _abandon(self, worker: WorkerId) -> int:

@@ -74,10 +74,12 @@ class Child:
 
     async def wait(self) -> int:
         """How it ended: its exit code, or minus the signal that ended it."""
-        try:
-            return await self._process.wait()
-        finally:
-            self._lifeline.close()
+        return await self._process.wait()
+
+    def close(self) -> None:
+        """Once it has ended, and nobody listens to it any more: the next process's lifeline gets the same number, and
+        who still waited for this one would take that away from whoever waits for the next."""
+        self._lifeline.close()
 
     async def _hear(self) -> bytes:
         """Its next word; nothing when it has ended."""

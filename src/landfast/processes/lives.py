@@ -15,6 +15,10 @@ from landfast.processes.child import Child
 ABANDON_WITHIN = 5.0
 """Seconds to give back a dead worker's claims. A store that takes longer is down; the leases expire anyway."""
 
+LAST_WORD_SECONDS = 1.0
+"""For what a process said before its end and we have not heard yet. A lifeline that somebody holds open whom it started
+itself has no end of its own."""
+
 Role = Literal["intake", "worker", "drainer"]
 """What a machine can be told to run."""
 
@@ -110,11 +114,15 @@ class Lives:
 
     async def _see_off(self, kind: ProcessKind, worker: WorkerId, life: Life) -> int:
         """Listen to it until its end; the exit code."""
-        listening = asyncio.create_task(self._listen(life))
-        code = await life.child.wait()
-        await asyncio.wait([life.greeted, listening], timeout=1)  # a last word may still be on its way
-        life.greeted.cancel()
-        listening.cancel()
+        hearing = [life.greeted, asyncio.create_task(self._listen(life))]
+        try:
+            code = await life.child.wait()
+            await asyncio.wait(hearing, timeout=LAST_WORD_SECONDS)
+        finally:
+            for task in hearing:
+                task.cancel()
+            await asyncio.gather(*hearing, return_exceptions=True)
+            life.child.close()
         self._children.discard(life.child)
         self._tell(News("ended", kind, life.child.pid, code))
         if kind in CLAIMING and code != 0:

@@ -67,6 +67,7 @@ class Renewal:
             finally:
                 child.kill()
                 await child.wait()
+                child.close()
 
 
 def _last_line(words: IO[bytes]) -> str:

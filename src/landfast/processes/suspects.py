@@ -22,6 +22,8 @@ class SuspectsKeeper:
         self._life: Life | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._stopped = asyncio.Event()
+        self._must_renew = False
+        """The process that is being started may have read the application before it changed."""
 
     def want(self) -> None:
         """There are suspects. Does nothing while their process is there, or about to be."""
@@ -29,8 +31,10 @@ class SuspectsKeeper:
             self._keeping = asyncio.create_task(self._keep())
 
     def renew(self) -> None:
-        """Dismiss the process. The next one reads the application afresh."""
-        if self._life is not None:
+        """Dismiss the process, or the one that is being started. The next one reads the application afresh."""
+        if self._life is None:
+            self._must_renew = True
+        else:
             self._life.child.dismiss()
             asyncio.get_running_loop().call_later(self._grace, self._life.child.kill)
 
@@ -47,13 +51,20 @@ class SuspectsKeeper:
         """Until one of them ended in order: there are no suspects, or it was dismissed."""
         failures = 0
         while not self._stopped.is_set():
-            life = self._life = await self._lives.begin("suspects")
+            life = await self._begin()
             if life is not None and (await life.ended == 0 or life.child.is_dismissed):
                 return
             failures += 1
             was_alone = life is not None and life.left_behind > 0
             longest = LONGEST_DELAY_SECONDS if was_alone else LONGEST_DELAY_IN_VAIN_SECONDS
             await self._pause(min(longest, FIRST_DELAY_SECONDS * 2 ** min(failures - 1, 20)))
+
+    async def _begin(self) -> Life | None:
+        self._life, self._must_renew = None, False
+        self._life = await self._lives.begin("suspects")
+        if self._must_renew:
+            self.renew()
+        return self._life
 
     async def _pause(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):

@@ -80,6 +80,7 @@ class Serve:
     async def wait(self) -> int:
         """Until it has ended by itself; the exit code."""
         code = await self._child.wait()
+        self._child.close()
         await self._listening
         return code
 
@@ -89,6 +90,7 @@ class Serve:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         await self._child.wait()
+        self._child.close()
         await self._listening  # its output ends when the last of its processes has
 
     async def _listen(self) -> None:
