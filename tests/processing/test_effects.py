@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from landfast.domain.backoff import Backoff
+from landfast.domain.errors import LoopEndedError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import WorkerId, event_id, token
 from landfast.domain.lifecycle import State
@@ -21,7 +22,9 @@ from landfast.processing.registry import EffectHandler
 from landfast.recovery.doctor import Level, examine_ledger
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
-from tests.processing.test_worker import running, until
+from tests.processing.test_worker import live, running, until
+
+__all__ = ["live"]
 
 
 async def performed(shop: Shop) -> dict[EffectState, int]:
@@ -338,3 +341,28 @@ async def test_the_time_in_which_nobody_knew_an_effect_is_not_held_against_its_t
     await worker.drain()
     [row] = await shop.ledger.list(limit=10)
     assert (row["state"], row["error"]) == (EffectState.DELAYED, "ConnectionError")
+
+
+async def test_no_effect_runs_on_when_its_worker_has_ended(live: Shop) -> None:
+    entered, ended = asyncio.Event(), asyncio.Event()
+
+    @live.effect
+    async def send_mail(effect: Effect, to: str) -> None:
+        entered.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.05)  # it cleans up behind itself
+            ended.set()
+
+    @live.on()
+    async def create_order(event: Event, tx: Any) -> None:
+        tx.stage("send_mail", to=event.key)
+
+    await live.deliver("evt_1")
+    task = asyncio.create_task(live.worker().run())
+    await asyncio.wait_for(entered.wait(), 20)
+    next(each for each in asyncio.all_tasks() if each.get_name() == "landfast requeue").cancel()
+    with pytest.raises(LoopEndedError):
+        await asyncio.wait_for(task, 20)
+    assert ended.is_set(), "its stores close now"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 
 from landfast import telemetry
@@ -91,9 +91,10 @@ class EffectLoop:
     async def _perform(self, claimed: Sequence[ClaimedEffect]) -> None:
         left = list(claimed)
         try:
-            async for ended in self.performance.perform(claimed):
-                left.remove(ended)
-                self._free(ended)
+            async with aclosing(self.performance.perform(claimed)) as performed:
+                async for ended in performed:
+                    left.remove(ended)
+                    self._free(ended)
         finally:
             for effect in left:
                 self._free(effect)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
@@ -19,7 +19,7 @@ from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import EffectStore
 from landfast.processing.error_text import line_of, name_of, text_of, trace_of
 from landfast.processing.execute import CRASHES_AT_MOST
-from landfast.processing.invoke import HandlerRaisedError, Watch, invoke
+from landfast.processing.invoke import GRACE, HandlerRaisedError, Watch, invoke
 from landfast.processing.judge import Judgement, Ruling, judge
 from landfast.processing.registry import EffectHandler, Registry
 from landfast.processing.threads import Threads
@@ -33,6 +33,9 @@ UNKNOWN_LONGEST_SECONDS = 600.0
 UNKNOWN_AT_MOST_SECONDS = 3 * 86_400.0
 """For which nobody may know an effect. No rolling deploy takes as long, and one that was forgotten on Friday can follow
 on Monday. Then it is a dead letter, and `landfast effects retry` gives it as long again."""
+
+END_WITHIN_SECONDS = GRACE + 1.0
+"""For effects in hand when their worker ends around them: each has its grace, and is left behind then."""
 
 UNKNOWN_TOLD_EVERY_SECONDS = 300.0
 """Between two lines in the log about effects of one name that this worker does not know."""
@@ -49,7 +52,7 @@ class Performance:
     told: dict[str, float] = field(default_factory=dict)
     """When the log was last told of effects of a name that is not registered here."""
 
-    async def perform(self, claimed: Sequence[ClaimedEffect]) -> AsyncIterator[ClaimedEffect]:
+    async def perform(self, claimed: Sequence[ClaimedEffect]) -> AsyncGenerator[ClaimedEffect]:
         """Perform all of them side by side and write down what came of each; each of them, once it was written down.
 
         Crash before the settlement: it is performed again under the same key, which is what the key is for.
@@ -63,8 +66,7 @@ class Performance:
                 for task in ended:
                     yield running.pop(task)
         finally:
-            for task in running:
-                task.cancel()
+            await _end(running)
 
     async def _settle(self, settlements: Sequence[EffectSettlement]) -> None:
         try:
@@ -166,6 +168,14 @@ class Performance:
         except BaseException as unexpected:  # noqa: BLE001 - to judge an error is to read it, and its class is the user's
             telemetry.error("not_judged", effect=known.name, why=line_of(unexpected))
             return judged(UnexpectedError())
+
+
+async def _end(running: Collection[asyncio.Task[EffectSettlement]]) -> None:
+    """Their worker ends. None of them may still use a store when that closes."""
+    for task in running:
+        task.cancel()
+    if running:
+        await asyncio.wait(running, timeout=END_WITHIN_SECONDS)
 
 
 def _event_of(claimed: ClaimedEffect) -> object:
