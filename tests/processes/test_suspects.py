@@ -223,6 +223,8 @@ async def test_a_process_that_leaves_its_lifeline_to_another_costs_the_next_one_
     first = await stage.lives.begin("worker")
     assert first is not None
     await first.child.wait()
+    for _ in range(5):
+        await asyncio.sleep(0)  # whoever sees it off knows it too
     second = await stage.lives.begin("worker")
     assert second is not None
     await first.ended
