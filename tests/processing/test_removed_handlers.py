@@ -11,6 +11,7 @@ from landfast.domain.filter import Filter
 from landfast.domain.ids import HandlerName
 from landfast.domain.lifecycle import State
 from landfast.domain.switch import SwitchKind
+from landfast.domain.unhandled import Wants
 from landfast.domain.verdict import GiveUp, RetryLater
 from landfast.recovery.proof import prove
 from landfast.recovery.switches import resume
@@ -89,6 +90,21 @@ async def test_a_tombstone_is_not_forgotten_when_no_handler_is_left(shop: Shop) 
     await shop.settle_down()
     summary = (await shop.show("evt_1")).summary
     assert (summary.state, summary.handler) == (State.DEAD, "crm")
+
+
+@pytest.mark.req("R61")
+async def test_a_tombstone_is_not_forgotten_when_its_type_is_ignored(shop: Shop) -> None:
+    shop.on("order.created", name="crm")(gives_up)
+    shop.on("order.created", name="create_order")(insert)
+    await shop.inbox.throw(SwitchKind.HANDLER, "create_order", why="maintenance", who="selma")
+    await shop.deliver("evt_1")
+    await shop.drain()
+    shop.registry.wants = {"stripe": Wants(ignore=("order.*",))}
+    await resume(shop.inbox, SwitchKind.HANDLER, "create_order")
+    await shop.settle_down()
+    summary = (await shop.show("evt_1")).summary
+    assert (summary.state, summary.handler) == (State.DEAD, "crm")
+    assert await proof_holds(shop)
 
 
 @pytest.mark.req("R61")

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from landfast.domain.audit import Finished
 from landfast.domain.delivery import Delivery
-from landfast.domain.ids import ReceiptDigest
+from landfast.domain.ids import EventId, ReceiptDigest
 from landfast.domain.lifecycle import Signal
-from landfast.domain.outcome import Outcome, Receipt
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.recovery import audit as audit_module
 from landfast.recovery.receipts import check
 from landfast.testing.clock import ManualClock, SeededChance
 from tests.inboxes.sqlite_bench import by_hand
-from tests.recovery.scenes import key_of, proven, receive, settle_all, store
+from tests.recovery.scenes import HANDLER, key_of, proven, receive, settle_all, store
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +58,34 @@ async def test_the_mark_never_passes_what_is_not_proven(inbox: SqliteInbox, ledg
     await receive(inbox, ledger, [unproven])
     assert (await proven(inbox, ledger)).holds
     assert (await proven(inbox, ledger)).audit.looked_at == 0
+
+
+@pytest.mark.req("R61")
+@pytest.mark.parametrize("lost", [1, 13])
+async def test_what_a_full_proof_finds_lost_the_plain_one_names_too(
+    inbox: SqliteInbox, ledger: SqliteLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: int
+) -> None:
+    monkeypatch.setattr(audit_module, "LINES_PER_MARK", 1_000)
+    events = await finish(inbox, ledger, 20, "evt")
+    assert (await proven(inbox, ledger)).holds
+    assert (await proven(inbox, ledger)).audit.began_at == 20
+    digest = (await key_of(inbox, events[lost])).digest
+    by_hand(tmp_path / "ledger.db", f"DELETE FROM landfast_receipt WHERE digest = x'{digest.hex()}'")
+    for full in (True, False, False):
+        proof = await proven(inbox, ledger, full=full)
+        assert (proof.lost, proof.unproven) == (1, (f"shop/evt_{lost:04}",)), f"full={full}"
+    assert proof.audit.began_at == lost // 4 * 4, "what is before it need not be walked through again"
+    await receive(inbox, ledger, [events[lost]])
+    assert (await proven(inbox, ledger)).holds
+
+
+def test_a_line_that_no_handler_made_is_refuted_by_no_tombstone() -> None:
+    """It was dismissed: nothing is owed for it."""
+    digest = ReceiptDigest(b"d" * 32)
+    dismissed = Finished(1, EventId(b"e" * 16), "shop", "evt_1", 1, ())
+    dead = Receipt(ReceiptKey(digest, HANDLER, 1), Outcome.DEAD)
+    assert check({digest: dismissed}, [dead]).lacking == ()
+    assert check({digest: replace(dismissed, handlers=(HANDLER,))}, [dead]).lacking != ()
 
 
 async def test_a_walk_that_is_interrupted_goes_on_from_its_last_mark(

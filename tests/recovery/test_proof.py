@@ -13,7 +13,7 @@ from landfast.domain.outcome import EffectState, Outcome, Receipt
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.recovery.audit import Audit
-from landfast.recovery.proof import Equation, Proof, conclude
+from landfast.recovery.proof import Equation, Proof, Recount, conclude
 from landfast.testing.factory import delivery, event_in
 from tests.inboxes.sqlite_bench import by_hand
 from tests.recovery.scenes import bury, key_of, proven, receive, settle_all, store
@@ -164,6 +164,12 @@ class TestStored:
         await store(inbox, 3)
         by_hand(inbox._file._path, "DELETE FROM identity WHERE seq = 2")
         assert not equation(await proven(inbox, ledger, full=True), "every event was looked up").holds
+
+    def test_an_event_that_is_looked_up_and_nowhere_is_lost_whatever_the_counters_say(self) -> None:
+        counted = census(boot(1, SourceTally(3, 3)), states={State.READY: 3})
+        assert concluded(counted).lost == 0
+        recount = Recount({State.READY: 2, None: 1}, counted)
+        assert conclude(counted, Audit(), recount=recount).lost == 1
 
     def test_an_event_in_no_state_or_in_two_breaks_the_proof(self) -> None:
         for ready in (1, 3):

@@ -94,7 +94,7 @@ class Execution:
             return Plan(claim, settlement=_signal(claim, Signal.PAUSE, reason=switch.reason, message=switch.why))
         wants = self.registry.wants_of(claim.source)
         if wants.ignores(claim.type):
-            return Plan(claim, settlement=_signal(claim, Signal.DISMISS, reason="ignored"))
+            return Plan(claim, settlement=_unwanted(claim))
         handlers = self.registry.handlers_for(claim.source, claim.type)
         if claim.crashes >= CRASHES_AT_MOST and handlers:
             # Before decoding: the bytes themselves may be what kills us.
@@ -215,11 +215,20 @@ def _refused(claim: Claim, message: str) -> Settlement:
     return _signal(claim, Signal.REFUSE, reason="malformed_body", error="MalformedBodyError", message=message)
 
 
-def _untaken(claim: Claim, then: Unhandled) -> Settlement:
-    """Nobody is left to run it. If one that is gone from the code gave up on it, it is a dead letter all the same."""
+def _unwanted(claim: Claim) -> Settlement:
+    return _buried(claim) or _signal(claim, Signal.DISMISS, reason="ignored")
+
+
+def _buried(claim: Claim) -> Settlement | None:
+    """A handler that runs no more gave up on it: it is a dead letter all the same."""
     buried = [name for name, tries in claim.tries.items() if tries.came_to is Outcome.DEAD]
-    if buried:
-        return _signal(claim, Signal.BURY, reason="tombstone", handler=buried[0])
+    return _signal(claim, Signal.BURY, reason="tombstone", handler=buried[0]) if buried else None
+
+
+def _untaken(claim: Claim, then: Unhandled) -> Settlement:
+    """Nobody is left to run it."""
+    if dead_letter := _buried(claim):
+        return dead_letter
     match then:
         case Unhandled.KEEP:
             telemetry.warn("unhandled", source=claim.source, type=claim.type, event=claim.event_id)

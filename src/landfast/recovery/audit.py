@@ -67,6 +67,7 @@ async def audit(
     looked_at = lacking = doubled = 0
     unproven: list[str] = []
     proven = marked = began_at
+    is_marked_back = False
     while at < newest:
         upto = min(at + LINES_AT_ONCE, newest)
         lines = await inbox.finished(after=at, upto=upto)
@@ -74,6 +75,11 @@ async def audit(
         if found is not None:
             looked_at, lacking, doubled = looked_at + len(lines), lacking + len(found.lacking), doubled + found.doubled
             unproven += [f"{event.source}/{event.key}" for event in found.lacking[: EXAMPLES - len(unproven)]]
+            if full and (found.lacking or found.doubled) and not is_marked_back:
+                # Marks beyond this are forgotten, or the next proof would begin after what this one has found.
+                is_marked_back = True
+                marked = proven
+                await _leave(inbox, ledger, identity, Mark(proven, chance.bytes(8)))
         at = upto
         if not lacking and not doubled:
             proven = max(proven, min(at, complete))

@@ -123,7 +123,9 @@ def conclude(
     recount: Recount | None = None,
 ) -> Proof:
     found = found or elsewhere(census.tallies, census)
-    nowhere = max(0, census.events - sum(census.states.values()))
+    looked_up_nowhere = recount.states.get(None, 0) if recount else 0
+    # The same events, counted and looked up: not added.
+    nowhere = max(census.events - sum(census.states.values()), looked_up_nowhere, 0)
     return Proof(
         equations=tuple(_equations(census, audited, found, recount)),
         lost=sum(boot.missing for boot in census.boots) + nowhere + audited.lacking + found.missing,

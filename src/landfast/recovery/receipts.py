@@ -27,14 +27,14 @@ async def ask_ledger(ledger: Ledger, inbox: InboxId, events: Sequence[Finished])
 
 def check(events: Mapping[ReceiptDigest, Finished], receipts: Sequence[Receipt]) -> Checked:
     """Each handler that made an event done has a `done` receipt in that run or an earlier one, and none has a tombstone
-    in that run."""
+    in that run. What no handler made done was dismissed: nothing is owed for it, whoever gave up on it before."""
     done: defaultdict[ReceiptDigest, set[HandlerName]] = defaultdict(set)
     refuted: set[ReceiptDigest] = set()
     for receipt in receipts:
         digest, handler, run = receipt.key
         if receipt.outcome is Outcome.DONE and run <= events[digest].run:
             done[digest].add(handler)
-        elif receipt.outcome is Outcome.DEAD and run == events[digest].run:
+        elif receipt.outcome is Outcome.DEAD and run == events[digest].run and events[digest].handlers != ():
             refuted.add(digest)
     lacking = [event for digest, event in events.items() if digest in refuted or not _is_proven(event, done[digest])]
     doubled = len(receipts) - len({receipt.key for receipt in receipts})
