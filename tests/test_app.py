@@ -161,6 +161,17 @@ def test_a_handler_for_a_source_that_does_not_exist_is_refused(inbox: Inbox) -> 
             start()
 
 
+def test_a_handler_for_what_its_source_ignores_is_told_at_start(inbox: Inbox, caplog: pytest.LogCaptureFixture) -> None:
+    inbox.source("shop", provider="stripe", secrets=[SECRET], ignore=["charge.*", "ping"])
+    for pattern in ("charge.*", "charge.refunded", "*", "p*"):
+        inbox.on("shop", pattern, name=f"on {pattern}")(handler)
+    inbox.worker()
+    told = [record.getMessage() for record in caplog.records if "handler_ignored" in record.getMessage()]
+    assert len(told) == 2, "one that takes more than what is ignored goes on"
+    assert "on charge.*" in told[0] and "'charge.*'" in told[0] and "source shop" in told[0]
+    assert "on charge.refunded" in told[1]
+
+
 def test_an_inbox_without_a_source_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no source; add one with"):
         Inbox(store=str(tmp_path / "inbox.db")).intake()

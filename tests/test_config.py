@@ -55,7 +55,7 @@ def test_paths_of_the_environment_start_where_we_are(tmp_path: Path) -> None:
 def test_the_ledger_is_the_store_itself_on_postgresql(tmp_path: Path) -> None:
     settings = load(tmp_path, 'store = "postgresql://me@db/shop"\nworkers = 4')
     assert settings.ledger == settings.store
-    assert (settings.hands, settings.workers) == (8, 4)
+    assert (settings.hands, settings.workers) == (16, 4)
 
 
 def test_a_source_has_what_the_file_says(tmp_path: Path) -> None:
@@ -134,7 +134,12 @@ MISTAKES = {
     + 'secrets = ["x"]\nallow_from = []': "landfast.toml: sources.stripe: allow_from is empty; name who may send, or",
     SOURCE
     + 'secrets = ["x"]\nunhandled = "drop"': "landfast.toml: sources.stripe: unhandled is 'drop'; it must be one of keep, done, dead",
-    '[sources.stripe]\nprovider = "stripe"\nsecrets = ["x"]\nignore = []': IGNORE,
+    '[sources.stripe]\nprovider = "stripe"\nsecrets = ["x"]\nignore = []': "landfast.toml: sources.stripe: ignore is empty; leave it out",
+    '[sources.stripe]\nprovider = "stripe"\nsecrets = ["x"]\nattempts = 3': (
+        "landfast.toml: sources.stripe: there is no key 'attempts'; it belongs to a handler:"
+        " write it in the code, @inbox.on(..., attempts=...)"
+    ),
+    "attempts = 3": "landfast.toml: there is no key 'attempts'; it belongs to a handler",
     '[sources.stripe]\nprovider = "stripe"\nsecrets = ["x"]\nignore = [7]': IGNORE,
     '[sources.stripe]\nprovider = "stripe"\n'
     'secrets = ["x"]\nignore = "invoice.*"': "landfast.toml: sources.stripe: ignore must be a list, not str",

@@ -47,6 +47,17 @@ def test_unhandled_events_are_counted_by_source_and_type_most_first(landfast: Ru
     }
 
 
+def test_the_doctor_names_a_handler_that_ignore_switches_off(landfast: Run, folder: Path) -> None:
+    (folder / "landfast.toml").write_text(SOURCE.replace("ping", "charge.*"))
+    (folder / "shop.py").write_text(
+        "from landfast import Inbox\ninbox = Inbox()\n"
+        "@inbox.on('shop', 'charge.refunded')\nasync def refund(event, tx): ...\n"
+    )
+    assert landfast("migrate").code == 0
+    told = "warn  handler refund: source shop has ignore = ['charge.*'], so it never runs for 'charge.refunded'\n"
+    assert told in landfast("doctor", "--app", "shop.py").out
+
+
 def test_an_empty_shelf_is_one_sentence(landfast: Run, folder: Path) -> None:
     (folder / "landfast.toml").write_text(SOURCE)
     assert landfast("migrate").code == 0

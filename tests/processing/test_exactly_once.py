@@ -167,6 +167,24 @@ async def test_verdicts_decide_at_once(shop: Shop) -> None:
     assert (await shop.show("evt_2")).summary.reason == "attempts_exhausted"
 
 
+@pytest.mark.req("R23")
+async def test_a_wait_of_four_days_is_waited_and_not_charged(shop: Shop) -> None:
+    waited: list[str] = []
+
+    @shop.on("later")
+    async def later(event: Event, tx: Any) -> None:
+        if event.attempt < 3:
+            raise RetryLater("closed until Monday", after=4 * 86_400)
+        waited.append(event.key)
+
+    await shop.deliver("evt_1", type_="later")
+    for _ in range(3):
+        await shop.drain()
+        await shop.advance(4 * 86_400 + 1)
+    assert waited == ["evt_1"]
+    assert await shop.state("evt_1") is State.DONE
+
+
 async def test_a_body_that_no_handler_can_be_given_is_a_dead_letter_with_its_reason(shop: Shop) -> None:
     @shop.on()
     async def create_order(event: Event, tx: Any) -> None:

@@ -271,7 +271,9 @@ async def test_without_limits_and_with_one_handler_it_may_have_all_hands(wide: S
 
 @pytest.mark.parametrize("concurrency", [0, -1, 257])
 def test_a_limit_out_of_range_is_refused(shop: Shop, concurrency: int) -> None:
-    with pytest.raises(ConfigError, match=f"^handler a: concurrency is {concurrency}; it must be from 1 to 256"):
+    with pytest.raises(
+        ConfigError, match=f"^handler a: concurrency is {concurrency}; it must be a whole number from 1 to 256"
+    ):
         shop.on("a.*", name="a", concurrency=concurrency)(insert)
 
 

@@ -90,7 +90,28 @@ def test_validation_errors_are_permanent() -> None:
 
 def test_verdicts_are_obeyed() -> None:
     assert judged(GiveUp("no such customer")) == Judgement(Ruling.BURY, reason="gave_up")
-    assert judged(RetryLater("not yet", after=42)) == Judgement(Ruling.RETRY, 42, "failed")
+    assert judged(RetryLater("not yet", after=42)) == Judgement(Ruling.RETRY, 42, "failed", charged=2)
+
+
+@pytest.mark.req("R23")
+def test_a_wait_that_the_handler_asks_for_may_be_longer_than_the_total() -> None:
+    later = RetryLater("closed until Monday", after=4 * 86_400)
+    assert judged(later, backoff=Backoff(), attempts=None) == Judgement(
+        Ruling.RETRY, 4 * 86_400, "failed", charged=Backoff().first
+    )
+    assert judged(later, backoff=Backoff(longest=3600, total=300), attempts=None).ruling is Ruling.RETRY
+    assert judged(RetryLater(after=float("inf"))).after == 365 * 86_400
+
+
+@pytest.mark.req("R23")
+def test_a_handler_that_asks_for_ever_ends_as_a_dead_letter() -> None:
+    later, tries = RetryLater("not yet", after=4 * 86_400), Tries()
+    assert judged(later, tries=Tries(4)) == Judgement(Ruling.BURY, reason="attempts_exhausted")
+    while (told := judged(later, tries=tries, attempts=None, backoff=Backoff())).ruling is Ruling.RETRY:
+        assert told.charged is not None
+        tries = Tries(tries.count + 1, tries.spent + 0.1 + told.charged)
+    assert told.reason == "time_exhausted"
+    assert tries.count == 81, "as many as with the longest waits of the backoff"
 
 
 @pytest.mark.req("R20")

@@ -75,6 +75,13 @@ def handler(**options: object) -> Handler:
     ("options", "sentence"),
     [
         ({"attempts": 0}, "attempts is 0"),
+        ({"attempts": True}, "attempts is True; it must be a whole number of 1 or more"),
+        ({"attempts": "3"}, "attempts is '3'; it must be a whole number of 1 or more"),
+        ({"concurrency": 1.5}, "concurrency is 1.5; it must be a whole number from 1 to 256"),
+        ({"concurrency": True}, "concurrency is True; it must be a whole number"),
+        ({"deadline": "30"}, "deadline is '30'; it must be a number of seconds"),
+        ({"backoff": 5}, "backoff is 5; it must be a Backoff"),
+        ({"backoff": Backoff(total="3")}, "backoff takes numbers"),  # type: ignore[arg-type]
         ({"deadline": 0}, "deadline is 0"),
         ({"deadline": 7200.0}, "at most 3600"),
         ({"isolation": "chaos"}, "isolation is one of"),

@@ -33,12 +33,12 @@ async def test_a_delayed_event_says_when_it_is_tried_and_when_it_is_given_up(inb
     (one,) = await delayed(inbox, attempts=12)
     due = DAWN + timedelta(minutes=12)
     assert one == Schedule(CREATE, 3, 9, due, due + LEFT)
-    assert schedule_text(one, now=DAWN) == "next try in 12 min, 9 left, gives up Wednesday 11:42"
+    assert schedule_text(one, now=DAWN) == "next try in 12 min, 9 left, gives up by Wednesday 11:42 UTC"
 
 
 async def test_without_a_cap_only_time_is_told(inbox: SqliteInbox) -> None:
     (one,) = await delayed(inbox)
-    assert schedule_text(one, now=DAWN) == "next try in 12 min, gives up Wednesday 11:42"
+    assert schedule_text(one, now=DAWN) == "next try in 12 min, gives up by Wednesday 11:42 UTC"
 
 
 async def test_time_that_is_not_counted_moves_the_end(inbox: SqliteInbox, clock: ManualClock) -> None:
@@ -69,4 +69,4 @@ async def test_what_waits_for_something_else_than_time_says_only_how_often_it_wa
 @pytest.mark.parametrize(("wait", "text"), [(0.5, "next try now"), (-60, "next try now"), (90, "next try in 1.5 min")])
 def test_what_is_due_is_tried_now(wait: float, text: str) -> None:
     one = Schedule("create_order", 1, None, DAWN + timedelta(seconds=wait), DAWN + timedelta(days=30))
-    assert schedule_text(one, now=DAWN) == f"{text}, gives up 2026-04-01 09:30"
+    assert schedule_text(one, now=DAWN) == f"{text}, gives up by 2026-04-01 09:30 UTC"

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
 
 from landfast import config as configuration
+from landfast import telemetry
 from landfast.app import opening, stores
 from landfast.app.mount import Mounted
-from landfast.app.sources import check_handlers, check_secrets, profile_of, wants_of
+from landfast.app.sources import NOT_BOTH, check_handlers, check_secrets, ignored_handlers, profile_of, wants_of
 from landfast.app.system import SystemChance, SystemClock
 from landfast.config import Settings, SourceSettings
 from landfast.domain.backoff import Backoff
@@ -147,6 +148,8 @@ class Inbox:
         whose worker fell silent; without it they run between the others. `hung` is called for a handler that ends
         neither at its deadline nor when it is cancelled; where it returns, the handler is left behind."""
         check_handlers(self.registry, self.sources)
+        for handler, why in ignored_handlers(self.registry, self.sources):
+            telemetry.warn("handler_ignored", handler=handler, why=why, fix=NOT_BOTH)
         self.registry.wants = {name: wants_of(source) for name, source in self.sources.items()}
         limits = {name: source.concurrency for name, source in self.sources.items()}
         self.registry.source_limits = {name: limit for name, limit in limits.items() if limit is not None}

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from landfast.config import Settings, SourceSettings, nearest
 from landfast.domain.errors import ConfigError
+from landfast.domain.patterns import matches
 from landfast.domain.unhandled import Unhandled, Wants
 from landfast.intake.source import Source
 from landfast.ports.provider import Secret
 from landfast.processing.registry import Registry
 from landfast.providers import Profile, provider
 from landfast.providers.secrets import load_secret
+
+NOT_BOTH = "take the type out of ignore, or remove the handler"
 
 
 def profile_of(settings: SourceSettings) -> Profile:
@@ -99,6 +102,18 @@ def check_handlers(registry: Registry, sources: Iterable[str]) -> None:
         if handler.source not in known:
             hint = nearest(handler.source, known) or f"; there are {', '.join(known)}"
             raise ConfigError(f"handler {handler.name}: there is no source {handler.source!r}{hint}")
+
+
+def ignored_handlers(registry: Registry, sources: Mapping[str, SourceSettings]) -> Sequence[tuple[str, str]]:
+    """Of each handler that can never run, its name and a sentence. One that takes more than what is ignored is none:
+    then `ignore` is its exception."""
+    return [
+        (handler.name, f"source {handler.source} has ignore = [{pattern!r}], so it never runs for {handler.pattern!r}")
+        for handler in registry.handlers
+        if handler.source in sources
+        for pattern in sources[handler.source].ignore
+        if matches(pattern, handler.pattern)  # its own `*` is covered only by one of `ignore`
+    ]
 
 
 def check_secrets(sources: Iterable[SourceSettings], folder: Path) -> None:

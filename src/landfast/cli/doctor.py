@@ -11,7 +11,7 @@ from landfast.app import Inbox
 from landfast.app.cache_checkup import examine_cache
 from landfast.app.checkup import examine_sources
 from landfast.app.journaling import examine_spool
-from landfast.app.sources import check_handlers
+from landfast.app.sources import NOT_BOTH, check_handlers, ignored_handlers
 from landfast.cli import NEGATIVE
 from landfast.cli.options import app_option, find_inbox, json_option, run, without_app
 from landfast.cli.output import safe, say, say_json
@@ -52,7 +52,11 @@ def _examine(app: str | None) -> Sequence[Check]:
         return [failed("configuration", ConfigError(f"{error}{without_app(app)}"))]
     known = f"store {inbox.settings.store}, ledger {inbox.settings.ledger}"
     sources = examine_sources(inbox.sources.values(), inbox.settings, now=inbox.clock.now().timestamp())
-    checks = [Check("configuration", Level.OK, known), *sources, *examine_spool(inbox.settings)]
+    ignored = [
+        Check(f"handler {name}", Level.WARN, why, NOT_BOTH)
+        for name, why in ignored_handlers(inbox.registry, inbox.sources)
+    ]
+    checks = [Check("configuration", Level.OK, known), *sources, *ignored, *examine_spool(inbox.settings)]
     for name, examine in (("inbox", _inbox), ("ledger", _ledger), ("journal", _journal), ("seen cache", _cache)):
         checks += run(_attempted(name, examine, inbox))
     # Of two that are not well, nothing else can be said.

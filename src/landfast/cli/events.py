@@ -167,7 +167,7 @@ def _record_fields(record: EventRecord) -> dict[str, Any]:
 
 
 def schedule_text(one: Schedule, *, now: datetime) -> str:
-    """`next try in 12 min, 9 left, gives up Thursday 04:10`."""
+    """`next try in 12 min, 9 left, gives up by Thursday 04:10 UTC`."""
     if one.next_try_at is None:
         told = [f"tried {one.attempts_made} times"]
     else:
@@ -177,7 +177,7 @@ def schedule_text(one: Schedule, *, now: datetime) -> str:
         told.append(f"{one.attempts_left} left")
     if one.gives_up_at is not None:
         is_soon = one.gives_up_at - now < timedelta(days=6)
-        told.append(f"gives up {one.gives_up_at:{'%A %H:%M' if is_soon else '%Y-%m-%d %H:%M'}}")
+        told.append(f"gives up by {one.gives_up_at:{'%A %H:%M' if is_soon else '%Y-%m-%d %H:%M'}} UTC")
     return ", ".join(told)
 
 

@@ -16,6 +16,8 @@ from landfast.domain.errors import ConfigError
 PRESETS = ("low-volume", "high-volume", "critical")
 SAME_KEY = ("duplicate", "hold")
 UNHANDLED = ("keep", "done", "dead")
+HANDLER_KEYS = ("attempts", "backoff", "deadline", "isolation", "group")
+"""What belongs to a handler, and so to the code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,8 @@ def checked(values: Mapping[str, Any], rules: Mapping[str, Key], where: str) -> 
             hint = nearest(key, known) or f"; the keys are {', '.join(known)}"
             if key in SOURCE_KEYS:
                 hint = "; it belongs to a source: write it under [sources.NAME]"
+            if key in HANDLER_KEYS:
+                hint = of_a_handler(key)
             raise ConfigError(f"{where}there is no key {key!r}{hint}")
         if value is None:  # TOML has none: an argument that was not given
             continue
@@ -130,6 +134,10 @@ def _network_of(written: Any) -> str:
     with suppress(ValueError):
         return f"did you mean '{ipaddress.ip_network(str(written), strict=False)}'?"
     return ""
+
+
+def of_a_handler(key: str) -> str:
+    return f"; it belongs to a handler: write it in the code, @inbox.on(..., {key}=...)"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

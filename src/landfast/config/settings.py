@@ -85,11 +85,11 @@ class SourceSettings:
     """The same for deliveries of one event. It costs: a duplicate beyond it is told 429, and not the 200 that would end
     its sender's retries."""
     allow_from: tuple[str, ...] = ()
+    """Addresses and networks that may send; everybody unless it is set."""
     unhandled: str = "keep"
     """What becomes of an event that no handler takes: it waits for one, is done without one, or is a dead letter."""
     ignore: tuple[str, ...] = ()
     """Types, or patterns of them, that nobody wants: done at once, whatever handlers there are."""
-    """Addresses and networks that may send; everybody unless it is set."""
     concurrency: int | None = None
     """How many of its events may run at the same time in one worker process; no limit unless it is set."""
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -109,7 +109,7 @@ class Settings:
     intakes: int = 1
     workers: int = 1
     hands: int
-    """How many events one worker processes at a time: 8 on PostgreSQL; 1 on SQLite, which has one writer."""
+    """How many events one worker processes at a time: 16 on PostgreSQL; 1 on SQLite, which has one writer."""
     lease: float = 30.0
     """Seconds until a worker that said nothing is taken for dead. It says something every third of that."""
     preset: str | None = None

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from landfast.config.keys import KEYS, SOURCE_KEYS, checked, nearest, networks
+from landfast.config.keys import HANDLER_KEYS, KEYS, SOURCE_KEYS, checked, nearest, networks, of_a_handler
 from landfast.config.settings import SecretSettings, SourceSettings
 from landfast.domain.errors import ConfigError
 
@@ -83,7 +83,9 @@ def _moment(given: Mapping[str, Any], key: str, default: float, where: str) -> f
 
 
 def _patterns(given: list[Any], where: str) -> tuple[str, ...]:
-    if not given or not all(isinstance(each, str) and each for each in given):
+    if not given:
+        raise ConfigError(f'{where}ignore is empty; leave it out, or name types in it, such as ignore = ["invoice.*"]')
+    if not all(isinstance(each, str) and each for each in given):
         raise ConfigError(f'{where}ignore must be a list of types or patterns, such as ignore = ["invoice.*"]')
     return tuple(given)
 
@@ -119,6 +121,8 @@ def _find_misspelt(options: Mapping[str, Any], described: Mapping[str, Any], whe
     known = PROFILES.get(str(options.get("provider")))
     own = {str(name).removesuffix("?") for name in described.get("settings", known.settings if known else ())}
     for key in options:
+        if key in HANDLER_KEYS and key not in own:
+            raise ConfigError(f"{where}there is no key {key!r}{of_a_handler(key)}")
         if key in KEYS and key not in SOURCE_KEYS and key not in own:
             raise ConfigError(f"{where}{key} is no key of a source; write it above the first [table] of the file")
         if key not in SOURCE_KEYS and key not in own and (hint := nearest(key, SOURCE_KEYS)):

@@ -22,5 +22,8 @@ class Backoff:
         Full jitter (anywhere from zero to the exponential ceiling) spreads a herd best; a tenth of the ceiling is
         kept as a floor, because an immediate retry after a failure rarely helps.
         """
-        ceiling = min(self.longest, self.first * self.factor ** max(0, min(failures - 1, 60)))
-        return ceiling * (0.1 + 0.9 * fraction)
+        return self.ceiling(failures) * (0.1 + 0.9 * fraction)
+
+    def ceiling(self, failures: int) -> float:
+        """The longest that `delay` can be after so many failures."""
+        return min(self.longest, self.first * self.factor ** max(0, min(failures - 1, 60)))

@@ -43,7 +43,8 @@ class Tries:
 
     count: int = 0
     spent: float = 0.0
-    """Seconds of running and backing off. Breaker, pause and outage time is not in it."""
+    """Seconds of running and backing off. Breaker, pause and outage time is not in it, nor what a RetryLater asks for
+    beyond the backoff's own wait."""
     due: datetime | None = None
     """When its next attempt may start: another handler of the same event may be due sooner."""
     attempts: int | None = None

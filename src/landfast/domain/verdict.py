@@ -12,7 +12,8 @@ class GiveUp(Verdict):
 
 
 class RetryLater(Verdict):
-    """Try again after this many seconds; it counts as an attempt."""
+    """Try again after this many seconds, a year at most. It counts as an attempt, and its wait costs the backoff's
+    total no more than the backoff's own wait would."""
 
     def __init__(self, reason: str = "", *, after: float) -> None:
         super().__init__(reason)

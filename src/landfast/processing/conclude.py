@@ -149,9 +149,10 @@ class Conclusion:
                 budget = self.budgets.setdefault(handler.name, RetryBudget())
                 after = budget.delay(judgement.after, now=self.clock.monotonic())
                 due = self.clock.now() + timedelta(seconds=after)
+                uncharged = 0.0 if judgement.charged is None else judgement.after - judgement.charged
                 docket.tries[handler.name] = Tries(
                     before.count + 1,
-                    before.spent + failed.seconds + after,
+                    before.spent + failed.seconds + after - uncharged,
                     due,
                     attempts=handler.attempts,
                     total=handler.backoff.total,

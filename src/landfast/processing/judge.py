@@ -27,6 +27,9 @@ AWAY = frozenset(
 """Classes, by name, that say of themselves or of their heirs: there was no answer. By name, because the clients are the
 user's dependencies, not ours."""
 
+ASKED_AT_MOST_SECONDS = 365 * 86_400.0
+"""A year: a longer wait is a typing mistake, and a date so far away that a database cannot hold it is none."""
+
 
 class Ruling(Enum):
     RETRY = auto()
@@ -42,6 +45,8 @@ class Judgement:
     ruling: Ruling
     after: float = 0.0
     reason: str = ""
+    charged: float | None = None
+    """Seconds of `after` that the backoff's total is charged with; all of them unless it is set."""
 
 
 def judge(
@@ -65,12 +70,16 @@ def judge(
     count = tries.count + 1
     if attempts is not None and count >= attempts:
         return Judgement(Ruling.BURY, reason="attempts_exhausted")
-    after = _asked_delay(error, now)
+    after, charged = _asked_delay(error, now), None
     if after is None:
         after = backoff.delay(count, fraction=fraction)
-    if tries.spent + seconds + after > backoff.total:
+    elif isinstance(error, RetryLater):
+        # The handler knows how long to wait, so its wait costs no more than ours would. It can be longer than the
+        # total, and as many of them as of ours use the total up.
+        charged = min(after, backoff.ceiling(count))
+    if tries.spent + seconds + (after if charged is None else charged) > backoff.total:
         return Judgement(Ruling.BURY, reason="time_exhausted")
-    return Judgement(Ruling.RETRY, after=after, reason="failed")
+    return Judgement(Ruling.RETRY, after=after, reason="failed", charged=charged)
 
 
 def is_away(error: BaseException) -> bool:
@@ -93,9 +102,9 @@ def _is_permanent(error: BaseException) -> bool:
 
 
 def _asked_delay(error: BaseException, now: datetime) -> float | None:
-    """The delay that the error itself asks for: RetryLater's, or a Retry-After header's, at most a day."""
+    """The delay that the error itself asks for: RetryLater's, or a Retry-After header's, which is at most a day."""
     if isinstance(error, RetryLater):
-        return error.after
+        return min(error.after, ASKED_AT_MOST_SECONDS)
     headers = _attribute(_attribute(error, "response"), "headers") or _attribute(error, "headers")
     text = _header(headers, "Retry-After") if _http_status(error) is not None else None
     if text is None:

@@ -138,6 +138,7 @@ class Performance:
         # Before the first try all of its time was spent waiting for a worker that knows it.
         before = claimed.tries if claimed.tries.count else Tries()
         judgement = self._judgement(known, error, before, seconds)
+        charged = judgement.after if judgement.charged is None else judgement.charged
         dead = judgement.ruling is Ruling.BURY
         if dead:
             reason, shown = judgement.reason, line_of(error)[:300]
@@ -146,7 +147,7 @@ class Performance:
             claimed,
             EffectState.DEAD if dead else EffectState.DELAYED,
             due_in=judgement.after,
-            tries=Tries(before.count + 1, before.spent + seconds + judgement.after),
+            tries=Tries(before.count + 1, before.spent + seconds + charged),
             error=name_of(error),
             message=text_of(error),
             trace=trace_of(error),

@@ -75,10 +75,12 @@ class Registry:
             raise ConfigError(f"handler {handler.name}: the name is taken; give one of the two a name= of its own")
         if handler.isolation is not None and handler.isolation not in LEVELS:
             raise ConfigError(f"handler {handler.name}: isolation is one of {', '.join(LEVELS)}")
-        if handler.concurrency is not None and not 1 <= handler.concurrency <= CONCURRENCY_AT_MOST:
+        if handler.concurrency is not None and not (
+            _is_whole(handler.concurrency) and 1 <= handler.concurrency <= CONCURRENCY_AT_MOST
+        ):
             raise ConfigError(
-                f"handler {handler.name}: concurrency is {handler.concurrency};"
-                f" it must be from 1 to {CONCURRENCY_AT_MOST}, or left out"
+                f"handler {handler.name}: concurrency is {handler.concurrency!r};"
+                f" it must be a whole number from 1 to {CONCURRENCY_AT_MOST}, or left out"
             )
         self.handlers.append(handler)
         self._known.clear()
@@ -113,11 +115,28 @@ class Registry:
 
 
 def _check_options(what: str, attempts: int | None, deadline: float, backoff: Backoff) -> None:
-    if attempts is not None and attempts < 1:
+    if attempts is not None and not (_is_whole(attempts) and attempts >= 1):
         raise ConfigError(
-            f"{what}: attempts is {attempts}; it must be 1 or more, or None for as long as the backoff says"
+            f"{what}: attempts is {attempts!r}; it must be a whole number of 1 or more,"
+            " or None for as long as the backoff says"
         )
-    if not 0 < deadline <= 3600:
-        raise ConfigError(f"{what}: deadline is {deadline} seconds; it must be more than 0 and at most 3600")
+    if not (_is_number(deadline) and 0 < deadline <= 3600):
+        raise ConfigError(
+            f"{what}: deadline is {deadline!r}; it must be a number of seconds, more than 0 and at most 3600"
+        )
+    if not isinstance(backoff, Backoff):
+        raise ConfigError(f"{what}: backoff is {backoff!r}; it must be a Backoff, such as Backoff(total=86_400)")
+    parts = (backoff.first, backoff.factor, backoff.longest, backoff.total)
+    if not all(map(_is_number, parts)):
+        raise ConfigError(f"{what}: backoff takes numbers for first, factor, longest and total")
     if backoff.first <= 0 or backoff.factor < 1 or backoff.longest < backoff.first or backoff.total <= 0:
         raise ConfigError(f"{what}: backoff needs first > 0, factor >= 1, longest >= first and total > 0")
+
+
+def _is_whole(given: object) -> bool:
+    """What a user's code gives need not be what its annotation says; True would pass for 1."""
+    return isinstance(given, int) and not isinstance(given, bool)
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool)

@@ -21,7 +21,8 @@ class Schedule:
     next_try_at: datetime | None
     """None where it waits for something else than time."""
     gives_up_at: datetime | None
-    """If it fails every time until then. Outages, breakers and pauses move it: their time is not counted."""
+    """The latest moment, if it fails every time until then. Outages, breakers and pauses move it, and so does a handler
+    that asks for a wait: their time is not counted."""
 
 
 def schedules(record: EventRecord) -> Sequence[Schedule]:
