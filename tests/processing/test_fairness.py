@@ -351,3 +351,17 @@ async def test_a_ledger_that_is_slow_at_one_hand_does_not_delay_the_relief_of_an
     finally:
         running_it.cancel()
         await asyncio.gather(running_it, return_exceptions=True)
+
+
+async def test_what_was_passed_over_is_not_forgotten_when_everybody_has_room_again(wide: Shop) -> None:
+    """A claim of the oldest, whoever they are, would take the handlers that are kept free for it."""
+    wide.on("*a*", name="a")(insert)
+    wide.on("*b*", name="b")(insert)
+    await wide.deliver("evt_1", type_="ab")
+    worker = wide.worker(hands=2)
+    held = worker._shares.open()
+    held.sharers = sharers_of("stripe", worker._registry.handlers[:1])
+    assert not await worker._take(Pace())
+    worker._shares.close(held)
+    assert not worker._shares._full()
+    assert worker._claiming._is_backlog

@@ -30,7 +30,7 @@ class Claiming:
     execution: Execution
     lease: float
     _is_backlog: bool = False
-    """The last claim left something behind."""
+    """The last claim left something behind, or passed it over."""
 
     async def claim(self, hold: Hold, pace: Pace, *, token: Token, is_probe: bool) -> Taken:
         """While there is room for all handlers and no backlog, the oldest events, whatever they are: that is one
@@ -45,7 +45,8 @@ class Claiming:
             hold.sharers = frozenset().union(
                 *(sharers_of(flow[0], self.execution.handlers_of(*flow)) for flow in flows)
             )
-        self._is_backlog = taken.is_more
+        # What was passed over is kept in view: a claim of whatever is there would take what is kept free for others.
+        self._is_backlog = taken.is_more or self.shares.has_passed_over
         return taken
 
     async def _in_turn(self, hold: Hold, pace: Pace, *, token: Token, is_probe: bool) -> Taken:

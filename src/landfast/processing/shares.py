@@ -104,6 +104,10 @@ class Shares:
     def close(self, hold: Hold) -> None:
         self._holds.discard(hold)
 
+    @property
+    def has_passed_over(self) -> bool:
+        return self._passed_over_by is not None
+
     def is_waited_for(self, hold: Hold) -> bool:
         """Whether another hand may have passed over what this one no longer holds."""
         return self._passed_over_by is not None and self._passed_over_by is not hold
