@@ -36,7 +36,7 @@ class Inside:
         transaction._answer_to_commit = answer_to_commit
 
     def _listen_to_sqlite(self, transaction: Any) -> None:
-        connection = transaction.handle.connection
+        connection = transaction._thread.connection
 
         def hear(statement: str) -> None:
             if statement in ("COMMIT", "ROLLBACK"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import cast
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -15,6 +16,7 @@ from landfast.domain.fault import Fault
 from landfast.domain.outcome import Outcome, Receipt
 from landfast.ledgers import limits
 from landfast.ledgers.postgres import PostgresLedger
+from landfast.ledgers.postgres.transaction import PostgresTransaction
 from landfast.testing.clock import ManualClock, SeededChance
 from landfast.testing.conformance.ledger.desk import key, order, orders, process, receipt_count, receive, transaction
 from tests.ledgers.conftest import PostgresDesk
@@ -79,7 +81,7 @@ async def test_a_commit_that_is_given_up_on_is_unknown_and_its_connection_is_thr
         async with transaction(ledger) as tx:
             await tx.receive([key()])
             await order(tx, "pay_1")
-            connection = tx.handle.connection
+            connection = cast(PostgresTransaction, tx)._connection
             proxy.strike(b"COMMIT\0", Fate.SILENCE)
             monkeypatch.setattr(limits, "ANSWER_WAIT", 0.2 if how == "timeout" else PATIENCE)
             committing = asyncio.create_task(tx.commit(results=(), effects=()))

@@ -61,7 +61,7 @@ async def test_a_commit_that_the_server_answers_with_rollback_is_no_commit(
     desk = postgres_desk
     tx = await desk.ledger.begin(deadline=30)
     await tx.receive([key()])
-    connection, answer_to_commit = tx.handle.connection, tx._answer_to_commit
+    connection, answer_to_commit = tx._connection, tx._answer_to_commit
 
     async def lose_the_transaction_first() -> str:
         with contextlib.suppress(asyncpg.DivisionByZeroError):

@@ -184,7 +184,9 @@ async def test_a_def_handler_past_its_deadline_cannot_write_through_a_connection
         connection = tx.connection
         overran.wait(10)
         try:
-            connection.execute("INSERT INTO orders (key, amount) VALUES ('late', 1)")
+            late = connection.execute("INSERT INTO orders (key, amount) VALUES ('late', 1)")
+            if asyncio.iscoroutine(late):
+                asyncio.run(late)
         finally:
             ended.set()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from landfast.domain.errors import HandlerEndedTransactionError, SwallowedDatabaseError
+from landfast.domain.errors import HandlerEndedTransactionError, SwallowedDatabaseError, UserError
 
 QUERIES = 500
 """Statements whose first words are remembered: an application has a few dozen, and the same ones for every event."""
@@ -41,8 +41,8 @@ def _control_word(query: str) -> str:
     return " ".join(found[1].upper().split()) if found else ""
 
 
-def ended() -> RuntimeError:
-    return RuntimeError("this transaction has ended: a tx may be used only until its handler returns")
+def ended() -> UserError:
+    return UserError("this transaction has ended: a tx may be used only until its handler returns")
 
 
 def ended_by_handler() -> HandlerEndedTransactionError:

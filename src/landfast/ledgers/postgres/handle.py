@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from landfast.ledgers import control
 from landfast.ledgers.postgres import faults
+from landfast.ledgers.postgres.lending import LentConnection
 
 if TYPE_CHECKING:
-    from asyncpg import Record
+    from asyncpg import Connection, Record
     from asyncpg.pool import PoolConnectionProxy
 
 
@@ -23,17 +24,23 @@ class PostgresHandle:
 
     def __init__(self, connection: PoolConnectionProxy[Record]) -> None:
         self._connection = connection
+        self._lent: LentConnection | None = None
         self._ended = False
         self._savepoints = 0
         self.may_have_set = False
         """Whether the handler may have changed a setting: anything but a plain write may, also by way of a function."""
 
     @property
-    def connection(self) -> PoolConnectionProxy[Record]:
+    def connection(self) -> Connection[Record] | PoolConnectionProxy[Record]:
         if self._ended:
             raise control.ended()
         self.may_have_set = True
-        return self._connection
+        if self._lent is None:
+            lender: Connection[Record] | None = getattr(self._connection, "_con", None)
+            if lender is None:
+                return self._connection  # it is lost, and says so at each use
+            self._lent = LentConnection(lender)
+        return self._lent
 
     async def execute(self, query: str, *args: Any) -> str:
         return await self._admit(query).execute(query, *args)
@@ -51,7 +58,11 @@ class PostgresHandle:
         return self._savepoint()
 
     def end(self) -> None:
+        """From now on nothing that the handler holds sends a statement. One that is under way already makes asyncpg
+        refuse ours, and then the server rolls back for who hangs up."""
         self._ended = True
+        if self._lent is not None:
+            self._lent.end()
 
     @asynccontextmanager
     async def _savepoint(self) -> AsyncIterator[None]:

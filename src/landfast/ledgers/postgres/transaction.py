@@ -93,6 +93,7 @@ class PostgresTransaction:
 
     async def commit(self, *, results: Sequence[tuple[ReceiptKey, bytes]], effects: Sequence[StagedEffect]) -> None:
         self._examine()
+        self._handle.end()
         columns = (*rows.result_columns(results), *rows.effect_columns(effects))
         try:
             tag = await self._connection.execute(rows.SQL["commit"], self._guards, *columns, timeout=limits.ANSWER_WAIT)

@@ -30,10 +30,12 @@ class SqliteHandle:
 
     @property
     def connection(self) -> sqlite3.Connection:
+        # Taken before the look at `_ended`: whoever ends the transaction meanwhile, in another thread, sees that it is.
+        self.lent = True
+        connection = self._thread.connection
         if self._ended:
             raise control.ended()
-        self.lent = True
-        return self._thread.connection
+        return connection
 
     async def execute(self, query: str, *args: Any) -> str:
         return await self._run(query, args, lambda cursor: _tag(query, cursor))
@@ -75,10 +77,9 @@ class SqliteHandle:
 
     async def _run(self, query: str, args: tuple[Any, ...], read: Callable[[sqlite3.Cursor], T]) -> T:
         control.refuse(query)
-        connection = self.connection
         is_cancelled = False
 
-        def work(_: sqlite3.Connection) -> T:
+        def work(connection: sqlite3.Connection) -> T:
             if self._ended:
                 raise control.ended()
             self.examine()

@@ -10,18 +10,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from landfast.ledgers.limits import RECEIPT_WAIT
+from landfast.ledgers.sqlite.lending import LendableConnection
 
 T = TypeVar("T")
 
 Job = tuple[Callable[[], Any], asyncio.Future[Any]]
-
-_SETTINGS = (
-    "PRAGMA journal_mode = WAL",
-    "PRAGMA synchronous = FULL",  # a COMMIT that a power cut can undo would let a handler run twice
-    "PRAGMA foreign_keys = ON",  # the guard row is a foreign key
-)
-
 
 MOVED = "the file was moved or replaced while it was open; put it back, or restart Landfast"
 
@@ -35,14 +28,16 @@ class ConnectionThread:
         self._name = name
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._connection: sqlite3.Connection | None = None
+        self._current: LendableConnection | None = None
+        self._retired: list[LendableConnection] = []
+        """Ended for good, and still held by somebody when we looked last."""
         self._inode: tuple[int, int] | None = None
 
     @property
     def connection(self) -> sqlite3.Connection:
-        if self._connection is None:
+        if self._current is None:
             raise sqlite3.OperationalError("the ledger is not open")
-        return self._connection
+        return self._current.connection
 
     def is_in_place(self) -> bool:
         """Whether the path still leads to the file that was opened first. SQLite goes on writing to one that was moved
@@ -55,11 +50,13 @@ class ConnectionThread:
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """A caller that is cancelled leaves the work to finish, or not, in its place in the queue."""
-        return await self._in_thread(lambda: work(self.connection))
+        return await self._in_thread(lambda: work(self._connected()))
 
-    async def reopen(self) -> None:
-        """A new connection: whoever still holds the old one finds it closed."""
-        await self._in_thread(self._reconnect)
+    async def take_back(self, end: Callable[[sqlite3.Connection], object]) -> None:
+        """End the transaction in which the connection was lent. Somebody who still holds it, such as a `def` handler
+        past its deadline, keeps one that writes nothing any more, and we go on with another. All of it is one job:
+        between two of them the connection would be outside of a transaction, where SQLite commits each statement."""
+        await self._in_thread(lambda: self._take_back(end))
 
     async def close(self) -> None:
         await self._in_thread(self._disconnect)
@@ -78,29 +75,35 @@ class ConnectionThread:
         return await answer
 
     def _connect(self) -> None:
-        connection = sqlite3.connect(
-            self._path,
-            timeout=RECEIPT_WAIT,
-            isolation_level=None,  # we say BEGIN and COMMIT ourselves
-            check_same_thread=False,  # a `def` handler may use tx.connection from its own thread
-        )
-        try:
-            connection.row_factory = sqlite3.Row
-            for setting in _SETTINGS:
-                connection.execute(setting).close()
-        except sqlite3.Error:
-            connection.close()
-            raise
-        self._connection = connection
+        self._current = LendableConnection(self._path)
 
-    def _reconnect(self) -> None:
-        self._disconnect()
-        self._connect()
+    def _connected(self) -> sqlite3.Connection:
+        if self._current is None and self._inode is not None:  # it was taken back from a handler that held it
+            if not self.is_in_place():
+                raise sqlite3.OperationalError(MOVED)
+            self._connect()
+        return self.connection
+
+    def _take_back(self, end: Callable[[sqlite3.Connection], object]) -> None:
+        if self._current is None or not self._current.is_held_elsewhere():
+            end(self.connection)
+            return
+        lent, self._current = self._current, None
+        self._retired.append(lent)
+        try:
+            lent.end_for_good(end)
+        finally:
+            self._close_retired()
+
+    def _close_retired(self) -> None:
+        self._retired = [lent for lent in self._retired if not lent.close_unless_held()]
 
     def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._inode = None
+        self._close_retired()
+        if self._current is not None:
+            self._current.connection.close()
+            self._current = None
 
 
 def _inode(path: Path) -> tuple[int, int] | None:

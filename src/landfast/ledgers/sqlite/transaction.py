@@ -74,6 +74,7 @@ class SqliteTransaction:
         await self._own(self._examine)
 
     async def commit(self, *, results: Sequence[tuple[ReceiptKey, bytes]], effects: Sequence[StagedEffect]) -> None:
+        self._handle.end()
         now = rows.micros(self._clock.now())
 
         def prepare(connection: sqlite3.Connection) -> None:
@@ -88,7 +89,7 @@ class SqliteTransaction:
         # Crash before the COMMIT is in the log: nothing happened, the event is claimed again. After it: everything
         # did, and the next claim finds the receipt.
         try:
-            await self._thread.run(lambda connection: connection.execute("COMMIT"))
+            await self._finish(lambda connection: connection.execute("COMMIT"))
         except sqlite3.Error as error:
             raise _refused(error) from error
         except asyncio.CancelledError as error:
@@ -122,12 +123,16 @@ class SqliteTransaction:
         try:
             # A connection that cannot roll back has lost its transaction already.
             with contextlib.suppress(sqlite3.Error):
-                await self._thread.run(rows.roll_back)
-                if self._handle.lent:
-                    # A `def` handler past its deadline runs on, and would write into the next event's transaction.
-                    await self._thread.reopen()
+                await self._finish(rows.roll_back)
         finally:
             self._give_back()
+
+    async def _finish(self, end: Callable[[sqlite3.Connection], object]) -> None:
+        if self._handle.lent:
+            # A function that outlives its transaction would write into the next event's.
+            await self._thread.take_back(end)
+        else:
+            await self._thread.run(end)
 
     def _give_back(self) -> None:
         self._over = True

@@ -11,6 +11,7 @@ from landfast.domain.errors import (
     ConfigError,
     HandlerEndedTransactionError,
     LandfastError,
+    UserError,
 )
 from landfast.domain.fault import Fault
 from landfast.testing.conformance.ledger.desk import (
@@ -91,15 +92,15 @@ class HandleConformance:
             if ending == "commit":
                 await tx.commit(results=(), effects=())
         for use in (leaked.execute, leaked.fetch, leaked.fetchrow, leaked.fetchval):
-            with pytest.raises(RuntimeError, match="has ended"):
+            with pytest.raises(UserError, match="has ended"):
                 await use("SELECT 1")
-        with pytest.raises(RuntimeError, match="has ended"):
+        with pytest.raises(UserError, match="has ended"):
             _ = leaked.connection
-        with pytest.raises(RuntimeError, match="has ended"):
+        with pytest.raises(UserError, match="has ended"):
             async with leaked.savepoint():
                 pass
         async with transaction(desk.ledger):
-            with pytest.raises(RuntimeError, match="has ended"):
+            with pytest.raises(UserError, match="has ended"):
                 await leaked.execute("INSERT INTO shop_order VALUES ('leaked')")
 
     async def test_the_handler_may_use_the_connection_of_the_driver(self, desk: Desk) -> None:
@@ -223,7 +224,7 @@ class EndingConformance:
         async with transaction(desk.ledger) as tx:
             await tx.receive([key()])
             await tx.rollback()
-            with pytest.raises(RuntimeError, match="has ended"):
+            with pytest.raises(UserError, match="has ended"):
                 await tx.commit(results=(), effects=())
         assert await receipt_count(desk) == 0
 
