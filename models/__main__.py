@@ -76,6 +76,7 @@ WEAKENED = (
     Row("takes any cancellation for the stop", Loops("any_cancellation_is_the_stop"), holds=False),
     Row("takes the stop for the handler's", Loops("no_cancellation_is_the_stop"), holds=False),
     Row("a loop ends in silence", Loops("ends_in_silence"), holds=False),
+    Row("waits for a loop that swallowed its cancellation", Loops("waits_for_all"), holds=False),
 )
 
 

@@ -3,6 +3,9 @@ task.
 
 The rule of the code: a cancellation is the worker's only if the worker asked for it. What a handler does to its task is
 a failed attempt. A loop that ends while nobody stops it ends its worker, and the supervisor starts another.
+
+To end a worker is to cancel its other loops and to wait for them. One that is inside of a COMMIT may swallow its
+cancellation; it is cancelled again, and after that the worker ends without it.
 """
 
 from __future__ import annotations
@@ -28,9 +31,12 @@ class World(NamedTuple):
     events: tuple[Event, ...] = (Event(), Event())
     loops: tuple[int, ...] = (IDLE, IDLE, IDLE)
     """The event that each holds, IDLE, or GONE."""
+    waits_for: int | None = None
+    """The loop that swallowed its cancellation while all are to end. The worker does nothing else meanwhile."""
     crashes: int = 1
     bugs: int = 1
     stops: int = 1
+    swallows: int = 1
     """How often each may still happen: a worker that is killed again and again has all its loops again, too."""
 
 
@@ -45,6 +51,9 @@ class Loops:
         yield World()
 
     def steps(self, world: World) -> Steps:
+        if world.waits_for is not None:
+            yield from self._wait(world)
+            return
         for loop, holds in enumerate(world.loops):
             if holds == IDLE:
                 yield from self._claim(world, loop)
@@ -52,6 +61,7 @@ class Loops:
                 yield from self._handle(world, loop, holds)
             if holds != GONE and world.bugs:
                 yield "end (a bug)", self._ended(world._replace(bugs=0), loop)
+                yield from self._swallow(world, loop)
         for number, event in enumerate(world.events):
             if event.where == "held" and number not in world.loops:
                 yield "expire", _mark(world, number, where="left")
@@ -87,6 +97,18 @@ class Loops:
 
     def _ended(self, world: World, loop: int) -> World:
         return _put(world, loop, GONE) if self.weakness == "ends_in_silence" else _restarted(world)
+
+    def _swallow(self, world: World, ended: int) -> Steps:
+        """A loop ends, the others are cancelled, and one that holds an event takes that for an outage."""
+        for loop, holds in enumerate(world.loops):
+            if holds >= 0 and loop != ended and world.swallows:
+                rest = tuple(each if number == loop else GONE for number, each in enumerate(world.loops))
+                yield "swallow", world._replace(loops=rest, bugs=0, swallows=0, waits_for=loop)
+
+    def _wait(self, world: World) -> Steps:
+        """Its lease is renewed as long as the process lives, so nobody else takes its event."""
+        if self.weakness != "waits_for_all":
+            yield "cancel again, or go without it", _restarted(world._replace(waits_for=None))
 
     def _stopped(self, world: World) -> World:
         """What is in hand is cancelled by the worker itself. Then its successor starts."""

@@ -13,7 +13,8 @@ import pytest
 
 from landfast.domain.errors import UserError
 from landfast.ledgers.postgres.transaction import PostgresTransaction
-from landfast.testing.conformance.ledger.desk import key, order, orders, receipt_count, transaction
+from landfast.ledgers.sqlite.transaction import SqliteTransaction
+from landfast.testing.conformance.ledger.desk import key, order, orders, receipt_count, tombstone, transaction
 from tests.ledgers.conftest import PostgresDesk, SqliteDesk
 
 LATE = "INSERT INTO shop_order VALUES ('late')"
@@ -190,3 +191,31 @@ async def test_what_a_lent_connection_can_do_is_what_asyncpgs_own_can(postgres_d
         await tx.commit(results=(), effects=())
     del statement  # after the end, as one in the frames of an error is
     assert await orders(postgres_desk) == ["a", "b", "c"]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def desk(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(f"{request.param}_desk")
+
+
+async def test_a_cancellation_inside_the_commit_of_a_tombstone_is_the_callers(
+    desk: SqliteDesk | PostgresDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_sqlite = isinstance(desk, SqliteDesk)
+    owner: Any = SqliteTransaction if on_sqlite else PostgresTransaction
+    name = "_finish" if on_sqlite else "_answer_to_commit"
+    send, is_first = getattr(owner, name), [True]
+
+    async def cancelled_meanwhile(*arguments: Any) -> Any:
+        if is_first:  # in the COMMIT, and not in the rollback after it
+            is_first.clear()
+            asyncio.get_running_loop().call_soon(burying.cancel)
+        return await send(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, cancelled_meanwhile)
+        burying = asyncio.create_task(desk.ledger.bury([tombstone(key())]))
+        with pytest.raises(asyncio.CancelledError):
+            await burying
+    [there] = await desk.ledger.bury([tombstone(key())])
+    assert there == tombstone(key())

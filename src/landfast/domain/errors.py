@@ -165,4 +165,4 @@ class UnexpectedError(LandfastError):
 
 
 class LoopEndedError(LandfastError):
-    """A part of a worker ended while nobody was stopping it."""
+    """A part of a worker ended while nobody was stopping it, or did not end when the worker did."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
+from landfast.domain.errors import CommitRefusedError, CommitUnknownError, LedgerUnavailableError
 from landfast.domain.ids import ReceiptDigest
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 
@@ -41,6 +43,14 @@ async def bury(receipts: Receipts, tombstones: Sequence[Receipt], forced: frozen
     ours = await receipts.insert(_in_order(wanted))
     there = await _read(receipts, [tombstone.key for tombstone in wanted if tombstone.key not in ours])
     return [earlier.get(tombstone.key) or there.get(tombstone.key, tombstone) for tombstone in tombstones]
+
+
+def not_buried(error: CommitRefusedError | CommitUnknownError) -> BaseException:
+    """What a COMMIT of tombstones means that did not answer yes. A cancellation inside of it is the caller's own, and
+    stays one: a loop that took it for an outage would never end."""
+    if isinstance(error.__cause__, asyncio.CancelledError):
+        return error.__cause__
+    return LedgerUnavailableError("ledger: the tombstones may not be there; bury them again")
 
 
 async def _done_before(receipts: Receipts, keys: Sequence[ReceiptKey]) -> dict[ReceiptKey, Receipt]:

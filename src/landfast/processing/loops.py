@@ -10,6 +10,12 @@ from typing import Any
 from landfast import telemetry
 from landfast.domain.errors import LoopEndedError
 
+CANCEL_EVERY_SECONDS = 6.0
+"""A cancelled handler has 5 of them to clean up. A loop that is not over by then has swallowed its cancellation."""
+
+CANCELS_AT_MOST = 3
+"""Then the worker ends without that loop, loudly: to wait on would leave half a worker that looks alive."""
+
 
 class Loops:
     def __init__(self, is_stopping: Callable[[], bool]) -> None:
@@ -32,13 +38,19 @@ class Loops:
 
     async def cancel(self, *tasks: asyncio.Task[None]) -> None:
         """End these, or all that still run, whatever they do."""
-        ending = tasks or tuple(self._running)
-        self._cancelled.update(ending)
-        for task in ending:
-            task.cancel()
-        await asyncio.gather(*ending, return_exceptions=True)
-        for task in ending:
-            self._running.pop(task, None)
+        names = {task: self._running.pop(task, task.get_name()) for task in tasks or tuple(self._running)}
+        self._cancelled.update(names)
+        ending = set(names)
+        for _ in range(CANCELS_AT_MOST):
+            for task in ending:
+                task.cancel()
+            if ending:
+                ended, ending = await asyncio.wait(ending, timeout=CANCEL_EVERY_SECONDS)
+                _hear_out(ended)
+        if ending:
+            stuck = ", ".join(sorted(names[task] for task in ending))
+            telemetry.error("worker_loop_does_not_end", loop=stuck)
+            raise LoopEndedError(f"the worker's {stuck} was cancelled {CANCELS_AT_MOST} times and does not end")
 
     def check(self) -> None:
         """Raise what is wrong with a loop that has ended."""
@@ -59,3 +71,10 @@ class Loops:
         if error is not None:
             telemetry.error("worker_loop_ended", loop=name, trace=error)
         return error
+
+
+def _hear_out(ended: set[asyncio.Task[None]]) -> None:
+    """asyncio complains of a task that ended with an error which nobody has looked at."""
+    for task in ended:
+        if not task.cancelled():
+            task.exception()

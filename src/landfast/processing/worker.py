@@ -162,8 +162,10 @@ class Worker:
                 async with asyncio.timeout(LAST_SETTLEMENTS_SECONDS):
                     await loops.wait(settling)
         finally:
-            await loops.cancel()
-            self._threads.close()
+            try:
+                await loops.cancel()
+            finally:
+                self._threads.close()
 
     def stop(self) -> None:
         self._stopping.set()

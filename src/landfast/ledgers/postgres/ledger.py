@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from landfast.domain.audit import Mark
-from landfast.domain.errors import CommitRefusedError, CommitUnknownError, LedgerUnavailableError
+from landfast.domain.errors import CommitRefusedError, CommitUnknownError
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
 from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import isolation as levels
-from landfast.ledgers import limits
+from landfast.ledgers import limits, receiving
 from landfast.ledgers.postgres import faults, rows, store
 from landfast.ledgers.postgres.effects import PostgresEffects
 from landfast.ledgers.postgres.transaction import PostgresTransaction
@@ -58,7 +58,7 @@ class PostgresLedger(PostgresEffects):
             there = await transaction.bury(tombstones, forced=forced)
             await transaction.commit(results=(), effects=())
         except (CommitRefusedError, CommitUnknownError) as error:
-            raise LedgerUnavailableError("ledger: the tombstones may not be there; bury them again") from error
+            raise receiving.not_buried(error) from error
         finally:
             await transaction.rollback()
         return there

@@ -68,7 +68,7 @@ class SqliteLedger(SqliteEffects):
             there = await receiving.bury(transaction, tombstones, forced)
             await transaction.commit(results=(), effects=())
         except (CommitRefusedError, CommitUnknownError) as error:
-            raise LedgerUnavailableError("ledger: the tombstones may not be there; bury them again") from error
+            raise receiving.not_buried(error) from error
         finally:
             await transaction.rollback()
         return there
