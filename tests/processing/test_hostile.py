@@ -18,7 +18,7 @@ from landfast.domain.lifecycle import State
 from landfast.domain.outcome import EffectState, Outcome, Receipt, ReceiptKey
 from landfast.domain.verdict import GiveUp, RetryLater
 from landfast.intake.tally import Tally
-from landfast.processing import invoke, worker
+from landfast.processing import invoke, requeue
 from landfast.processing.pace import Pace
 from landfast.processing.registry import Registry
 from landfast.recovery.proof import prove
@@ -317,7 +317,7 @@ async def test_a_handler_that_breaks_its_own_connection_counts_as_an_attempt_in_
 async def test_what_an_old_worker_shelves_during_a_rolling_deploy_is_taken_up(
     live: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "REQUEUE_EVERY", 0.05)
+    monkeypatch.setattr(requeue, "REQUEUE_EVERY", 0.05)
     live.on("order.created", name="create_order")(insert)
     registry, live.registry = live.registry, Registry()
     old = live.worker()

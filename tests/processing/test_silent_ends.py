@@ -18,6 +18,8 @@ from landfast.domain.lifecycle import State
 from landfast.domain.outcome import EffectState
 from landfast.processing import invoke
 from landfast.processing.effect_loop import EffectLoop
+from landfast.processing.leases import Leases
+from landfast.processing.requeue import Requeue
 from landfast.processing.settle import Settler
 from landfast.processing.suspects import Suspects
 from landfast.processing.worker import Worker
@@ -253,8 +255,8 @@ LOOPS = {
     "settler": (Settler, "run"),
     "wakeup": (Worker, "_listen"),
     "look at the switches": (Worker, "_agree"),
-    "requeue": (Worker, "_requeue_for_ever"),
-    "renewal of leases": (Worker, "_renew"),
+    "requeue": (Requeue, "look_for_ever"),
+    "renewal of leases": (Leases, "renew_for_ever"),
 }
 
 

@@ -15,8 +15,9 @@ from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import WorkerId, token
 from landfast.domain.lifecycle import Signal, State
+from landfast.processing.invoke import kill_this_process
 from landfast.processing.pace import Pace
-from landfast.processing.worker import Worker, kill_this_process
+from landfast.processing.worker import Worker
 from landfast.wakeups.local import LocalWakeup
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert

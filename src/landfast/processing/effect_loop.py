@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 
@@ -15,6 +15,7 @@ from landfast.ports.ledger import EffectStore
 from landfast.processing.gate import Gate
 from landfast.processing.leases import Leases
 from landfast.processing.perform import Performance
+from landfast.processing.stopping import Stopping
 
 EFFECTS_AT_ONCE = 16
 """Places for effects in one worker. They wait for the network, so there are more of them than hands."""
@@ -33,8 +34,7 @@ class EffectLoop:
     new_token: Callable[[], Token]
     staged: asyncio.Event
     """Set when there is something to perform."""
-    stopping: asyncio.Event
-    pause: Callable[[float, asyncio.Event], Awaitable[None]]
+    stopping: Stopping
     is_safe: Callable[[], bool]
     """Whether what is performed can be written down durably."""
     _taken: int = 0
@@ -48,7 +48,7 @@ class EffectLoop:
             while not self.stopping.is_set():
                 self.staged.clear()
                 if not await self._take_into(claims):
-                    await self.pause(POLL_SECONDS, self.staged)
+                    await self.stopping.pause(POLL_SECONDS, self.staged)
 
     async def take(self) -> bool:
         """Claim what is there, perform it, and wait for all of it; whether there was any."""

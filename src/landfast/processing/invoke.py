@@ -8,6 +8,8 @@ of the 240 that an event takes.
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from math import inf
@@ -26,6 +28,12 @@ GRACE = 5.0
 
 LEFT_BEHIND: set[asyncio.Task[None] | Call] = set()
 """Functions of this process that were given up as hung and still run."""
+
+
+def kill_this_process() -> None:
+    """A function of the user's neither ends nor yields: nothing short of this frees what it holds."""
+    telemetry.error("handler_hung", pid=os.getpid())
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class RecalledError(Exception):

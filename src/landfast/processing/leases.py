@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from landfast import telemetry
+from landfast.domain.errors import StoreError
 from landfast.domain.ids import Token
+from landfast.ports.clock import Clock
+from landfast.ports.inbox import Workbench
+from landfast.ports.ledger import EffectStore
 
 
 class Leases:
@@ -26,3 +31,12 @@ class Leases:
 
     def tokens(self) -> Sequence[Token]:
         return list(self._held)
+
+    async def renew_for_ever(self, store: Workbench | EffectStore, clock: Clock, lease: float) -> None:
+        while True:
+            await clock.sleep(lease / 3)  # so that two of them may fail
+            if tokens := self.tokens():
+                try:
+                    await store.renew(tokens=tokens, lease=lease)
+                except StoreError as error:
+                    telemetry.warn("leases_not_renewed", why=error)

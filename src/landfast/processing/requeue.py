@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from landfast import telemetry
 from landfast.domain.errors import StoreError
 from landfast.domain.unhandled import UnhandledCount
+from landfast.ports.clock import Clock
 from landfast.ports.inbox import Workbench
 from landfast.processing.registry import Registry
 
@@ -24,6 +25,11 @@ REQUEUED_AT_MOST = 10_000
 class Requeue:
     bench: Workbench
     registry: Registry
+
+    async def look_for_ever(self, clock: Clock) -> None:
+        while True:
+            await self.look()
+            await clock.sleep(REQUEUE_EVERY)
 
     async def look(self) -> None:
         """A rolling deploy must not swallow a new type: what was unhandled is taken up by whoever now handles it, or

@@ -20,6 +20,7 @@ from landfast.ports.inbox import Workbench
 from landfast.ports.ledger import EffectStore
 from landfast.processing.gate import Gate
 from landfast.processing.outages import Outages
+from landfast.processing.stopping import Stopping
 from landfast.processing.threads import Threads
 
 LOOK_EVERY_SECONDS = 1.0
@@ -47,9 +48,7 @@ class Suspects:
     new_token: Callable[[], Token]
     run: Callable[[Claim | ClaimedEffect], Awaitable[None]]
     """Return when it is settled: a crash after that is not its own."""
-    stopping: asyncio.Event
-    pause: Callable[[float], Awaitable[None]]
-    """Shorter if the worker is told to stop."""
+    stopping: Stopping
     outages: Outages
     threads: Threads
     gate: Gate
@@ -61,7 +60,7 @@ class Suspects:
         while not self.stopping.is_set():
             if await self._are_there():
                 tell()
-            await self.pause(LOOK_EVERY_SECONDS)
+            await self.stopping.pause(LOOK_EVERY_SECONDS)
 
     async def run_between(self) -> None:
         """Run them here, at moments in which the hands and the effects of this process rest."""
@@ -71,7 +70,7 @@ class Suspects:
                     until = self.clock.monotonic() + ALONE_AT_MOST_SECONDS
                     while is_alone and self.clock.monotonic() < until and await self._take_in_time():
                         pass
-            await self.pause(LOOK_EVERY_SECONDS)
+            await self.stopping.pause(LOOK_EVERY_SECONDS)
 
     async def run_all(self) -> None:
         """Run them in a process that does nothing else, until there were none for a while."""
@@ -80,7 +79,7 @@ class Suspects:
             if await self._take_in_time():
                 since = self.clock.monotonic()
             else:
-                await self.pause(LOOK_EVERY_SECONDS)
+                await self.stopping.pause(LOOK_EVERY_SECONDS)
 
     async def take(self) -> bool:
         """Claim one, run it, and have it settled; whether there was one."""

@@ -6,7 +6,7 @@ Where the inbox itself is away nobody can agree on anything, and each worker fin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -59,6 +59,11 @@ class Pauses:
     def switch_of(self, handler: Handler) -> Switch | None:
         """The one that it is switched off by, or its source."""
         return self.sources.get(handler.source) or self.handlers.get(handler.name)
+
+    def taken_back(self, handlers: Iterable[Handler]) -> set[str]:
+        """The names of those that an operator paused at once: what they have in hand is taken back."""
+        switches = {handler.name: self.switch_of(handler) for handler in handlers}
+        return {name for name, switch in switches.items() if switch is not None and switch.at_once}
 
     def of(self, handler: Handler) -> Paused | None:
         """What its events come to, if it is switched off."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +16,6 @@ from landfast.domain.errors import StoreError
 from landfast.domain.ids import InboxId, Token, WorkerId, token
 from landfast.domain.outcome import Claim, ClaimedEffect
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.inbox import Workbench
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.wakeup import Wakeup
 from landfast.processing.claiming import Claiming
@@ -27,7 +25,7 @@ from landfast.processing.effect_loop import EffectLoop
 from landfast.processing.execute import Execution
 from landfast.processing.gate import Gate
 from landfast.processing.group import Grouping
-from landfast.processing.invoke import GRACE, Watch
+from landfast.processing.invoke import GRACE, Watch, kill_this_process
 from landfast.processing.leases import Leases
 from landfast.processing.loops import Loops
 from landfast.processing.outages import Outages
@@ -35,9 +33,10 @@ from landfast.processing.pace import Pace
 from landfast.processing.perform import Performance
 from landfast.processing.registry import Registry
 from landfast.processing.relief import Relief
-from landfast.processing.requeue import REQUEUE_EVERY, Requeue
+from landfast.processing.requeue import Requeue
 from landfast.processing.settle import Settler
 from landfast.processing.shares import Hold, Shares
+from landfast.processing.stopping import Stopping
 from landfast.processing.suspects import Suspects
 from landfast.processing.switches import LOOK_EVERY, Bench, Pauses, Switches
 from landfast.processing.threads import Threads
@@ -62,12 +61,6 @@ class Took(IntEnum):
     """There may be more."""
 
 
-def kill_this_process() -> None:
-    """A function of the user's neither ends nor yields: nothing short of this frees what it holds."""
-    telemetry.error("handler_hung", pid=os.getpid())
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 class Worker:
     def __init__(
         self,
@@ -88,7 +81,6 @@ class Worker:
     ) -> None:
         """`tell_suspects` is called once a second while there are suspects, for whoever runs them. Without it they run
         here, between the others."""
-        self._registry = registry
         self._bench = bench
         self._effects = effects
         self._wakeup = wakeup
@@ -97,7 +89,7 @@ class Worker:
         self._hands = hands
         self._lease = lease
         self._claims = 0
-        self._stopping = asyncio.Event()
+        self._stopping = Stopping(clock)
         self._crew = Crew(hands, clock)
         self._shares = Shares(hands, registry.handlers, registry.source_limits)
         self._staged = asyncio.Event()
@@ -110,19 +102,12 @@ class Worker:
         self._switches = Switches(bench, self.outages, pauses, clock, worker.hex(), self._crew.call)
         self._requeue = Requeue(bench, registry)
         self._settler = Settler(bench, clock, self._leases)
-        self._watch = watch = Watch(hung)
-        self._switches.recall = partial(self._recall, pauses)
+        watch = Watch(hung)
+        self._switches.recall = lambda: watch.recall(pauses.taken_back(registry.handlers))
         transactor = Transactor(ledger, registry, clock, self._threads, watch, self._staged)
-        self._execution = Execution(
-            inbox,
-            registry,
-            Grouping(transactor, ledger, self._stopping.is_set, self.outages, pauses),
-            self.outages,
-            Conclusion(ledger, clock, chance),
-            clock,
-            pauses,
-            self._shares,
-        )
+        grouping = Grouping(transactor, ledger, self._stopping.is_set, self.outages, pauses)
+        concluding = Conclusion(ledger, clock, chance)
+        self._execution = Execution(inbox, registry, grouping, self.outages, concluding, clock, pauses, self._shares)
         self._claiming = Claiming(bench, self._shares, self._execution, lease)
         self._relief = Relief(self._execution, self._shares, self._crew, self._settler)
         self._suspects = self._running_suspects()
@@ -201,15 +186,17 @@ class Worker:
             "wakeup": self._listen,
             "relief of slow hands": self._relief.run,
             "look at the switches": self._agree,
-            "requeue": self._requeue_for_ever,
-            "renewal of leases": partial(self._renew, self._bench, self._leases),
-            "renewal of effects' leases": partial(self._renew, self._effects, self._effect_leases),
+            "requeue": partial(self._requeue.look_for_ever, self._clock),
+            "renewal of leases": partial(self._leases.renew_for_ever, self._bench, self._clock, self._lease),
+            "renewal of effects' leases": partial(
+                self._effect_leases.renew_for_ever, self._effects, self._clock, self._lease
+            ),
         }
 
     async def _hear_first(self, loops: Loops) -> None:
         """Nothing is claimed before it is known what operators have paused."""
         while not (self._stopping.is_set() or self._switches.heard.is_set()):
-            await self._pause(LOOK_EVERY, self._switches.heard)
+            await self._stopping.pause(LOOK_EVERY, self._switches.heard)
             loops.check()
 
     async def _hand(self) -> None:
@@ -224,7 +211,7 @@ class Worker:
                 self.outages.trip(str(error))
                 continue
             if not may_start:
-                await self._pause(max(0.05, self.outages.wait()))
+                await self._stopping.pause(max(0.05, self.outages.wait()))
             elif took is not Took.ALL_IT_ASKED_FOR or self._crew.is_crowded():
                 # Whatever comes from now on rings for us. To look at once would find little, and pay a whole round of
                 # statements for it.
@@ -271,7 +258,6 @@ class Worker:
             new_token=self._token,
             staged=self._staged,
             stopping=self._stopping,
-            pause=self._pause,
             is_safe=lambda: not self.outages.unsafe,
         )
 
@@ -283,7 +269,6 @@ class Worker:
             new_token=self._token,
             run=self._run_suspect,
             stopping=self._stopping,
-            pause=self._pause,
             outages=self.outages,
             threads=self._threads,
             gate=self._gate,
@@ -307,38 +292,7 @@ class Worker:
         """With all other workers, on what is to be left alone: once a second, and at once when we know better."""
         while not self._stopping.is_set():
             await self._switches.look()
-            await self._pause(LOOK_EVERY, self.outages.changed)
-
-    async def _renew(self, store: Workbench | EffectStore, leases: Leases) -> None:
-        while True:
-            await self._clock.sleep(self._lease / 3)
-            if tokens := leases.tokens():
-                try:
-                    await store.renew(tokens=tokens, lease=self._lease)
-                except StoreError as error:
-                    telemetry.warn("leases_not_renewed", why=error)
-
-    async def _requeue_for_ever(self) -> None:
-        while True:
-            await self._requeue.look()
-            await self._clock.sleep(REQUEUE_EVERY)
-
-    async def _pause(self, seconds: float, sooner: asyncio.Event | None = None) -> None:
-        """Wait, but no longer than until `stop`, or until the event is set."""
-        waits = [asyncio.ensure_future(self._stopping.wait()), asyncio.ensure_future(self._clock.sleep(seconds))]
-        if sooner is not None:
-            waits.append(asyncio.ensure_future(sooner.wait()))
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)
-
-    def _recall(self, pauses: Pauses) -> None:
-        """Take back what handlers have in hand that an operator paused at once."""
-        switched_off = {one.name: pauses.switch_of(one) for one in self._registry.handlers}
-        self._watch.recall({name for name, switch in switched_off.items() if switch is not None and switch.at_once})
+            await self._stopping.pause(LOOK_EVERY, self.outages.changed)
 
     def _token(self) -> Token:
         self._claims += 1
