@@ -45,6 +45,19 @@ def test_a_request_that_waits_may_bring_many_events_and_one_that_does_not_wait_b
     assert missing(replace(counted, meters={"spooled": 10, "spool_records": 0})) == 30
 
 
+@pytest.mark.req("R61")
+async def test_a_last_second_that_was_never_reported_hides_no_spooled_event(
+    inbox: SqliteInbox, ledger: SqliteLedger
+) -> None:
+    """The boot was killed: it stored 4 that it told nobody of, as far as we know. Its spool's disk is gone."""
+    await inbox.record(deliveries(4))
+    told = {"shop": SourceTally(3, 3, elsewhere=3, requests_elsewhere=3)}
+    await inbox.tally(TallyReport(inbox.boot, told, {}, ended=True, meters={"spooled": 3}))
+    proof = await proven(inbox, ledger)
+    assert (proof.holds, proof.lost) == (False, 3)
+    assert ("nobody was told", 4) in equation(proof, "acknowledged is in the inbox").right
+
+
 def test_what_a_broker_kept_of_a_spool_has_arrived() -> None:
     assert missing(census(5, 3, spooled=5, journal_backlog=0, spool_absorbed=2)) == 0
 

@@ -67,6 +67,8 @@ class StoredCount:
     """Events that came out of a spool or broker."""
     deliveries_drained: int = 0
     """Deliveries that came out of a spool or broker, also those whose events were known."""
+    again: int = 0
+    """Deliveries that came out of a spool or broker and were here already, by that very delivery."""
 
     @property
     def events(self) -> int:
@@ -77,6 +79,7 @@ class StoredCount:
             self.recorded + other.recorded,
             self.drained + other.drained,
             self.deliveries_drained + other.deliveries_drained,
+            self.again + other.again,
         )
 
 
@@ -144,11 +147,17 @@ class Census:
     heard_since: datetime | None = None
     """When the running boot reported that has been silent for the longest; None where none runs."""
 
+    @property
+    def told_elsewhere(self) -> int:
+        """Events that an intake stored, and told of in a spool besides. The drainer finds each of them here again: what
+        a boot stored in a last second that it never reported is not found so, and excuses nothing."""
+        return min(self.stored.again, sum(boot.told_elsewhere for boot in self.boots))
+
 
 TOLD = ("received", "stored", "duplicate", "rejected", "elsewhere", "requests_elsewhere")
 """The columns of a tally, and the names of its totals, in the order of SourceTally."""
 
-COUNTED = ("recorded", "drained", "deliveries_drained")
+COUNTED = ("recorded", "drained", "deliveries_drained", "again")
 """The names of the totals of what was stored, in the order of StoredCount."""
 
 

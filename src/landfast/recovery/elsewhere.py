@@ -29,9 +29,7 @@ def elsewhere(told: Mapping[str, SourceTally], census: Census) -> Elsewhere:
     """`told` may be of an earlier census: what was told then has come by now, or waits now."""
     tally = sum(told.values(), SourceTally())
     absorbed = census.meters.get("spool_absorbed", 0)
-    # When these come out of the spool, they are here already. Each boot's own, and nobody else's.
-    already = sum(boot.told_elsewhere for boot in census.boots)
-    brought = census.stored.deliveries_drained + absorbed + already
+    brought = census.stored.deliveries_drained + absorbed + census.told_elsewhere
     requests = census.meters.get("spool_records", 0) + census.meters.get("journal_backlog", 0)
     # A request may bring many events, and how many each one does that waits, nobody says.
     more = tally.elsewhere - tally.requests_elsewhere

@@ -183,8 +183,8 @@ def _received(name: str, tallies: Iterable[SourceTally], boots: Iterable[tuple[B
 def _acknowledged(census: Census) -> Equation:
     missing = [(boot, boot.missing) for boot in census.boots if boot.missing]
     untold = [(boot, boot.untold) for boot in census.boots if boot.untold]
-    lost, unheard = sum(count for _, count in missing), sum(count for _, count in untold)
-    elsewhere_first = sum(boot.told_elsewhere for boot in census.boots)
+    lost, elsewhere_first = sum(count for _, count in missing), census.told_elsewhere
+    unheard = sum(boot.untold + boot.told_elsewhere for boot in census.boots) - elsewhere_first
     here_first = census.stored.recorded - unheard - elsewhere_first
     if lost:
         return Equation(

@@ -7,7 +7,17 @@ from collections.abc import Iterable
 
 import asyncpg
 
-from landfast.domain.census import GAUGES, TOLD, BootCount, Census, Folded, SourceTally, StoredCount, tallies_of
+from landfast.domain.census import (
+    COUNTED,
+    GAUGES,
+    TOLD,
+    BootCount,
+    Census,
+    Folded,
+    SourceTally,
+    StoredCount,
+    tallies_of,
+)
 from landfast.domain.ids import BootId, InboxId
 from landfast.domain.lifecycle import State
 from landfast.inboxes.postgres.audit import complete_to
@@ -19,6 +29,9 @@ SILENT_AFTER = 10.0
 
 FOLDED_AFTER = 3_600.0
 """Seconds after its goodbye until a boot is folded into the totals: whatever it left in flight has come by then."""
+
+SLOTS_FOLDED_AFTER = 86_400.0
+"""Seconds of silence after which a boot counts in no row any more: a batch in flight is refused long before."""
 
 CARRIED_FROM = 10_000
 """Lines above the mark that are worth moving it for: so many are summed in 3 ms."""
@@ -69,8 +82,9 @@ class Counting:
     async def _carry(self) -> None:
         """Move forward what cannot change any more: boots that ended in order, and lines that are complete."""
         async with self._connections.working() as connection:
-            # One statement: dead before its COMMIT, nothing was folded.
+            # One statement each: dead before its COMMIT, nothing was folded.
             await connection.execute(SQL["fold_boots"], FOLDED_AFTER)
+            await connection.execute(SQL["fold_slots"], SLOTS_FOLDED_AFTER)
             newest = await connection.fetchval(SQL["history_last"])
             if newest - await connection.fetchval(SQL["done_mark"]) <= CARRIED_FROM:
                 return
@@ -97,7 +111,7 @@ def _boots(
     told: defaultdict[bytes, dict[str, SourceTally]] = defaultdict(dict)
     for row in tallies:
         told[row["boot"]][row["source"]] = SourceTally(**{name: row[name] for name in TOLD})
-    stored = {row["boot"]: StoredCount(row["recorded"], row["drained"], row["deliveries_drained"]) for row in counted}
+    stored = {row["boot"]: StoredCount(**{name: row[name] for name in COUNTED}) for row in counted}
     found = {
         row["boot"]: BootCount(
             BootId(row["boot"]),

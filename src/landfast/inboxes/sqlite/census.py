@@ -117,9 +117,9 @@ def _boots(connection: apsw.Connection, asked: dict[str, int]) -> list[BootCount
 
 
 def _fold(connection: apsw.Connection, boot: bytes) -> None:
-    for slot, source, stored, deliveries in ask(connection, "fold_counted", (boot,)):
+    for slot, source, stored, *drains in ask(connection, "fold_counted", (boot,)):
         recorded, drained = (0, stored) if slot < 0 else (stored, 0)
-        for name, value in zip(COUNTED, (recorded, drained, deliveries), strict=True):
+        for name, value in zip(COUNTED, (recorded, drained, *drains), strict=True):
             ask(connection, "total_add", (name, source, value))
     for source, *counts in ask(connection, "fold_tally", (boot,)):
         for name, value in zip(TOLD, counts, strict=True):

@@ -39,9 +39,9 @@ class Recording:
         """Crash before the COMMIT: nothing is stored and nobody was answered. After it: all of them are, for good."""
         try:
             with self._file.writing(durable=True) as connection:
-                drained = _not_drained_before(connection, deliveries) if slot == DRAINED else Counter[str]()
+                drained, again = _drained(connection, deliveries if slot == DRAINED else ())
                 recorded = _insert(connection, deliveries)
-                _count(connection, self.boot, slot, _new(deliveries, recorded), drained)
+                _count(connection, self.boot, slot, _new(deliveries, recorded), drained, again)
                 return recorded
         except (apsw.ConstraintError, apsw.TooBigError, UnicodeEncodeError) as error:
             raise RowRefusedError(f"the inbox refuses a row: {error}") from error
@@ -83,14 +83,17 @@ def _new(deliveries: Sequence[Delivery], recorded: Sequence[Recorded]) -> Counte
     return Counter(what.source for what, row in zip(deliveries, recorded, strict=True) if row.is_new)
 
 
-def _not_drained_before(connection: apsw.Connection, deliveries: Sequence[Delivery]) -> Counter[str]:
-    """Deliveries by source, without those that are here already because their drainer died before it let go of them. A
-    request may name one event twice, and is one delivery of it."""
-    once = {(one.event_id, micros(one.received_at)): one.source for one in deliveries}
-    return Counter(source for place, source in once.items() if not ask(connection, "drained_before", place))
+def _drained(connection: apsw.Connection, deliveries: Sequence[Delivery]) -> tuple[Counter[str], Counter[str]]:
+    """Deliveries by source; and apart from them those that are here already, because their drainer died before it let
+    go of them, or an intake recorded them and heard of it too late. A request may name one event twice, and is one
+    delivery of it."""
+    drained, again = Counter[str](), Counter[str]()
+    for place, source in {(one.event_id, micros(one.received_at)): one.source for one in deliveries}.items():
+        (again if ask(connection, "drained_before", place) else drained)[source] += 1
+    return drained, again
 
 
-def _count(connection: apsw.Connection, boot: BootId, slot: int, stored: Counter[str], drained: Counter[str]) -> None:
+def _count(connection: apsw.Connection, boot: BootId, slot: int, *counts: Counter[str]) -> None:
     """In the transaction that stores them: so no crash and no lost answer can make the count another."""
-    for source in stored | drained:
-        ask(connection, "record_counted", (boot, slot, source, stored[source], drained[source]))
+    for source in sorted(set().union(*counts)):
+        ask(connection, "record_counted", (boot, slot, source, *(count[source] for count in counts)))

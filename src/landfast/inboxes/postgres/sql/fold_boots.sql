@@ -19,7 +19,7 @@ WITH settled AS MATERIALIZED (
         )
 ),
 counted AS (
-    DELETE FROM landfast.counted WHERE boot IN (SELECT boot FROM settled) RETURNING slot, source, stored, deliveries
+    DELETE FROM landfast.counted WHERE boot IN (SELECT boot FROM settled) RETURNING slot, source, stored, deliveries, again
 ),
 told AS (
     DELETE FROM landfast.tally WHERE boot IN (SELECT boot FROM settled) RETURNING *
@@ -27,6 +27,7 @@ told AS (
 folded (name, source, value) AS (
     SELECT CASE WHEN slot < 0 THEN 'drained' ELSE 'recorded' END, source, stored FROM counted
     UNION ALL SELECT 'deliveries_drained', source, deliveries FROM counted
+    UNION ALL SELECT 'again', source, again FROM counted
     UNION ALL
     SELECT 'told:' || count.name, source, count.value
     FROM told

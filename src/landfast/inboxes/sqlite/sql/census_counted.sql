@@ -1,4 +1,4 @@
 SELECT boot, coalesce(sum(stored) FILTER (WHERE slot >= 0), 0), coalesce(sum(stored) FILTER (WHERE slot < 0), 0),
-       sum(deliveries)
+       sum(deliveries), sum(again)
 FROM counted
 GROUP BY boot

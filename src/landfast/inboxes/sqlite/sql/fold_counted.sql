@@ -1,1 +1,1 @@
-DELETE FROM counted WHERE boot = ? RETURNING slot, source, stored, deliveries
+DELETE FROM counted WHERE boot = ? RETURNING slot, source, stored, deliveries, again

@@ -1,2 +1,3 @@
-INSERT INTO counted (boot, slot, source, stored, deliveries) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET stored = stored + excluded.stored, deliveries = deliveries + excluded.deliveries
+INSERT INTO counted (boot, slot, source, stored, deliveries, again) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET stored = stored + excluded.stored, deliveries = deliveries + excluded.deliveries,
+                          again = again + excluded.again
