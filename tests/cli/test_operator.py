@@ -31,7 +31,7 @@ def crowd(folder: Path) -> None:
 def test_events_are_listed_plainly_where_there_is_no_terminal(landfast: Run, crowd: None) -> None:
     ended = landfast("events", "list")
     headings, *rows = [line.split("\t") for line in ended.out.splitlines()]
-    assert headings == ["id", "source", "type", "key", "state", "run", "received", "again", "error"]
+    assert headings == ["id", "source", "type", "key", "state", "run", "received", "again", "why"]
     assert len(rows) == 5
     assert {row[4] for row in rows} == {"done", "dead"}
     assert "\x1b" not in ended.out
@@ -172,7 +172,7 @@ def test_in_a_terminal_it_asks_first(landfast: Run, crowd: None, monkeypatch: py
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(click, "confirm", lambda text, *, abort: asked.append((text, abort)))
     assert landfast("replay", "state:dead", "--force").out == "3 replayed\n"
-    assert asked == [("3 events are dead. Run them AGAIN, with a second set of writes where they are done?", True)]
+    assert asked == [("3 events are dead. Run them AGAIN, with a second set of writes where done?", True)]
 
 
 def test_ctrl_c_stops_a_replay_and_says_how_to_go_on(

@@ -61,7 +61,7 @@ def test_a_row_is_a_line_and_no_column_is_too_narrow_to_read(
 
 def test_eighty_columns_show_what_an_operator_needs_first(folder: Path, crowd: None) -> None:
     headings, row, _ = shown(folder, "events", "list", columns=80)
-    assert headings.split() == ["id", "source", "type", "state", "received", "error"]
+    assert headings.split() == ["id", "source", "type", "state", "received", "why"]
     assert re.match(r"[0-9a-f]{12}…  shop +\S+ +dead +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", row)
     wide = shown(folder, "events", "list", columns=240)
     assert "evt_1NqQPbL7xK9vmA0000" in wide[1] and "again" in wide[0]
@@ -71,10 +71,10 @@ def test_a_dead_letter_is_listed_with_its_handler_and_what_the_error_says(
     landfast: Run, folder: Path, crowd: None
 ) -> None:
     headings, row, _ = shown(folder, "dead", "list", columns=80)
-    assert headings.split() == ["id", "source", "type", "handler", "error", "message"]
+    assert headings.split() == ["id", "source", "type", "handler", "why", "message"]
     names, first, *_ = [line.split("\t") for line in landfast("dead", "list").out.splitlines()]
     told = dict(zip(names, first, strict=True))
-    assert all(told[name] for name in ("handler", "error", "message")), told
+    assert all(told[name] for name in ("handler", "why", "message")), told
     assert told["message"][:8] in row
 
 

@@ -37,7 +37,7 @@ def test_unhandled_events_are_counted_by_source_and_type_most_first(landfast: Ru
         ["events", "source", "type", "then"],
         ["2", "shop", "invoice.paid", "waits"],
         ["1", "gone", "x", "waits; there is no such source any more"],
-        ["1", "shop", "ping", "is ignored"],
+        ["1", "shop", "ping", "done, ignored"],
     ]
     assert 'unhandled = "done"' in ended.out
     assert landfast("unhandled", "--json").json["unhandled"][0] == {

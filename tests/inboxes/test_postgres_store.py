@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
+import asyncpg
 import pytest
 
 from landfast.domain.errors import ConfigError, InboxUnavailableError
+from landfast.domain.lifecycle import State
 from landfast.inboxes.postgres import housekeeping
 from landfast.inboxes.postgres.statements import MIGRATIONS
+from landfast.recovery.doctor import Level, examine_inbox
 from landfast.sqlfiles import Migration
-from landfast.testing.factory import delivery
+from landfast.testing.factory import delivery, event_in
 from tests.inboxes.postgres_bench import PostgresBench
 from tests.servers import GUARDED, Postgres
 
@@ -65,9 +69,20 @@ async def test_a_server_that_is_away_is_no_mistake_in_the_settings(tmp_path: obj
         await PostgresBench(f"postgresql://postgres@/name?host={tmp_path}").inbox.open()
 
 
-async def test_a_database_without_synchronous_commit_is_refused(postgres: Postgres, database_name: str) -> None:
+async def test_a_role_without_synchronous_commit_is_warned_about_and_can_record(
+    postgres: Postgres, database_name: str
+) -> None:
     postgres.execute(f"ALTER DATABASE {database_name} SET synchronous_commit = off")
-    assert "synchronous_commit" in await _refused(postgres.dsn(database_name))
+    async with PostgresBench(postgres.dsn(database_name)).migrated() as bench:
+        assert (await bench.inbox.record([delivery()]))[0].is_new
+        assert list(await bench.inbox.problems()) == []
+        assert ["synchronous_commit is off" in one for one in await bench.inbox.cautions()] == [True]
+        told = await examine_inbox(bench.inbox, now=bench.clock.now())
+        assert [check.level for check in told if check.name == "inbox"] == [Level.OK, Level.WARN]
+
+
+async def test_nothing_is_to_be_warned_about_by_default(bench: PostgresBench) -> None:
+    assert list(await bench.inbox.cautions()) == []
 
 
 async def test_a_server_without_fsync_is_refused_and_a_running_inbox_says_so(
@@ -144,6 +159,16 @@ async def test_a_schema_from_the_future_is_refused(bench: PostgresBench) -> None
         ("ALTER TABLE landfast.shelf ADD COLUMN more int", "changed by hand", True),
         ("ALTER TABLE landfast.identity SET UNLOGGED", "ALTER TABLE landfast.identity SET LOGGED", True),
         ("ALTER TABLE landfast.body_default SET UNLOGGED", "landfast.body_default is unlogged", True),
+        (
+            "ALTER TABLE landfast.shelf DISABLE TRIGGER shelf_unhandled_in",
+            "shelf_unhandled_in of landfast.shelf is",
+            True,
+        ),
+        (
+            "DROP TRIGGER shelf_unhandled_out ON landfast.shelf",
+            "shelf_unhandled_out of landfast.shelf is missing",
+            True,
+        ),
         ("ALTER TABLE landfast.tally ALTER COLUMN received DROP NOT NULL", "changed by hand", False),
         ("DROP INDEX landfast.shelf_due", "changed by hand", False),
         ("CREATE INDEX mine ON landfast.body (source)", "changed by hand", False),
@@ -167,6 +192,18 @@ async def test_full_page_writes_off_is_a_problem(postgres: Postgres, bench: Post
     finally:
         postgres.execute("ALTER SYSTEM RESET full_page_writes")
         postgres.restart()
+
+
+async def test_after_a_trigger_was_off_the_how_to_counts_anew(bench: PostgresBench) -> None:
+    await bench.fetch("ALTER TABLE landfast.shelf DISABLE TRIGGER ALL")
+    await event_in(bench.inbox, State.UNHANDLED, delivery(type="invoice.paid"))
+    assert list(await bench.inbox.unhandled()) == []
+    text = Path(__file__).parents[2].joinpath("docs/howto/unhandled.md").read_text("utf-8")
+    connection = await asyncpg.connect(bench.dsn)
+    await connection.execute(text.partition("```sql\n")[2].partition("```")[0])
+    await connection.close()
+    assert list(await bench.inbox.hazards()) == []
+    assert [one.count for one in await bench.inbox.unhandled()] == [1]
 
 
 async def _refused(dsn: str) -> str:

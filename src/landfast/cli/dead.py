@@ -19,9 +19,9 @@ from landfast.domain.lifecycle import State
 from landfast.recovery.dead_letters import DeadLetter, dead_letter
 from landfast.recovery.find import find_event
 
-HEADINGS = ("id", "source", "type", "key", "run", "received", "handler", "error", "message")
+HEADINGS = ("id", "source", "type", "key", "run", "received", "handler", "why", "message")
 SPARE = ("run", "key", "received", "source", "handler")
-"""Left out of a narrow terminal, in this order: what to do about it is in the error."""
+"""Left out of a narrow terminal, in this order: what to do about it is in the message."""
 
 
 @click.group()

@@ -36,7 +36,7 @@ JSON = ("arguments", "context")
 """Columns of an effect that hold JSON."""
 CUT = {"id": 13, "type": 32}
 """Characters in a terminal. The beginning of an id is enough for every command."""
-HEADINGS = ("id", "source", "type", "key", "state", "run", "received", "again", "error")
+HEADINGS = ("id", "source", "type", "key", "state", "run", "received", "again", "why")
 WHOLE = ("id", "source", "state", "received")
 SPARE = ("again", "run", "key")
 """Left out of a narrow terminal, in this order."""
@@ -106,7 +106,7 @@ def cells(event: EventSummary) -> dict[str, Any]:
     return summary_fields(event) | {
         "received": event.received_at,
         "again": event.redelivered,
-        "error": event.error or event.reason,
+        "why": event.error or event.reason,
     }
 
 

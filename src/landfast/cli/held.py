@@ -11,7 +11,7 @@ from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.events import CUT, cells, find_events
 from landfast.cli.options import LIMIT, app_option, find_inbox, json_option, note_unknown_source, operator, run
-from landfast.cli.output import safe, say, say_json, say_table
+from landfast.cli.output import counted, safe, say, say_json, say_table
 from landfast.domain.errors import UserError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
@@ -103,10 +103,13 @@ def _one(inbox: Inbox, decision: Decision, name: str, *, dry: bool, as_json: boo
 
 
 def _confirm(decision: Decision, count: int) -> None:
+    match, are, them = ("matches", "is", "it") if count == 1 else ("match", "are", "them")
     if not sys.stdin.isatty():
-        raise UserError(f"held {decision}: {count:,} events match; add --yes to {decision} them without being asked")
-    meant = "Process them" if decision is Decision.RELEASE else "Make them dead letters"
-    click.confirm(f"{count:,} events are held. {meant}?", abort=True)
+        raise UserError(
+            f"held {decision}: {counted(count)} {match}; add --yes to {decision} {them} without being asked"
+        )
+    meant = f"Process {them}" if decision is Decision.RELEASE else f"Make {them} dead"
+    click.confirm(f"{counted(count)} {are} held. {meant}?", abort=True)
 
 
 async def _count(inbox: Inbox, chosen: Filter) -> int:

@@ -21,6 +21,11 @@ NARROWEST = 12
 """Characters of a column that is shortened: enough to tell two types, keys or errors apart."""
 
 
+def counted(count: int, what: str = "event") -> str:
+    """`1 event`, `2,000 events`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def safe(text: str, *, lines: bool = False) -> str:
     """The text with everything that could move a cursor, ring a bell or turn the direction of writing made visible."""
     keep = LINES if lines else frozenset()

@@ -54,7 +54,9 @@ def pause(*, name: str | None, why: str, now: bool, kind: SwitchKind | None, app
         told = f" ({safe(before.why)})" if before.why else ""
         say(f"{kind} {safe(name)} is paused already, by {safe(before.who)}{told}; landfast resume {safe(name)} ends it")
     else:
-        say(f"paused {kind} {safe(name)}: what comes in is kept and waits; landfast resume {safe(name)} lets it go on")
+        back = "workers give back what they have in hand within about a second; " if now else ""
+        kept = f"what comes in is kept and waits; landfast resume {safe(name)} lets it go on"
+        say(f"paused {kind} {safe(name)}: {back}{kept}")
     if threads and not as_json:
         say(f"not cancelled, because a thread cannot be, and finished instead: {', '.join(map(safe, threads))}")
     return 0

@@ -9,7 +9,7 @@ import click
 
 from landfast.app import Inbox
 from landfast.cli.options import app_option, find_inbox, json_option, moment, operator, run
-from landfast.cli.output import say, say_json
+from landfast.cli.output import counted, say, say_json
 from landfast.recovery.recover_ledger import Recovered, recover_ledger
 
 
@@ -33,7 +33,7 @@ def ledger(*, since: str, dry_run: bool, app: str | None, as_json: bool) -> None
         say_json(asdict(found))
         return
     done = "would be made ready" if dry_run else f"{found.recovered:,} made ready"
-    say(f"{found.looked_at:,} done events, {found.without_receipt:,} without a receipt, {done}")
+    say(f"{counted(found.looked_at, 'done event')}, {found.without_receipt:,} without a receipt, {done}")
 
 
 async def _recover(inbox: Inbox, since: datetime, *, dry: bool) -> Recovered:

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from landfast.app import Inbox
 from landfast.cli import INTERRUPTED, NEGATIVE
 from landfast.cli.options import app_option, find_inbox, json_option, moment, note_unknown_source, operator, run
-from landfast.cli.output import safe, say, say_json
+from landfast.cli.output import counted, safe, say, say_json
 from landfast.domain.errors import UserError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
@@ -129,10 +129,11 @@ def _one(inbox: Inbox, name: str, *, force: bool, dry: bool, as_json: bool) -> i
 
 
 def _confirm(count: int, chosen: Filter, *, force: bool) -> None:
+    match, are, them = ("matches", "is", "it") if count == 1 else ("match", "are", "them")
     if not sys.stdin.isatty():
-        raise UserError(f"replay: {count:,} events match; add --yes to replay them without being asked")
-    twice = " AGAIN, with a second set of writes where they are done" if force else ""
-    click.confirm(f"{count:,} events are {chosen.state}. Run them{twice}?", abort=True)
+        raise UserError(f"replay: {counted(count)} {match}; add --yes to replay {them} without being asked")
+    twice = " AGAIN, with a second set of writes where done" if force else ""
+    click.confirm(f"{counted(count)} {are} {chosen.state}. Run {them}{twice}?", abort=True)
 
 
 async def _count(inbox: Inbox, chosen: Filter) -> int:

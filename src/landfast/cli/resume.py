@@ -7,7 +7,7 @@ import click
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.options import app_option, find_inbox, json_option, run
-from landfast.cli.output import safe, say, say_json
+from landfast.cli.output import counted, safe, say, say_json
 from landfast.cli.pause import kind_of, kind_options
 from landfast.domain.switch import SwitchKind
 from landfast.recovery import switches
@@ -26,7 +26,7 @@ def resume(*, name: str, kind: SwitchKind | None, app: str | None, as_json: bool
     elif resumed is None:
         click.echo(f"landfast: {found} {safe(name)} is not paused; see landfast pause", err=True)
     else:
-        say(f"resumed {found} {safe(name)}: {resumed:,} events that waited are ready")
+        say(f"resumed {found} {safe(name)}: {counted(resumed)} that waited {'is' if resumed == 1 else 'are'} ready")
     return NEGATIVE if resumed is None else 0
 
 

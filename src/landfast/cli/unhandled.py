@@ -46,5 +46,5 @@ def _row(inbox: Inbox, one: UnhandledCount) -> list[object]:
     if settings is None:
         return [f"{one.count:,}", one.source, one.type, "waits; there is no such source any more"]
     wants = wants_of(settings)
-    then = "is ignored" if wants.ignores(one.type) else {"keep": "waits"}.get(wants.unhandled, f"is {wants.unhandled}")
+    then = "done, ignored" if wants.ignores(one.type) else {"keep": "waits"}.get(wants.unhandled, str(wants.unhandled))
     return [f"{one.count:,}", one.source, one.type, then]

@@ -148,7 +148,8 @@ def _beyond_doubt(body: bytes) -> Any:
 
 def _refuse_excess(text: bytes | str) -> None:
     if what := json_limits.excess(text):
-        raise MalformedBodyError(f"the body {what}")
+        fix = "ask its sender for a simpler one; landfast dead show has the bytes of this one"
+        raise MalformedBodyError(f"the body {what}, and Landfast reads no more: {fix}")
 
 
 def _strict_json(text: str) -> Any:

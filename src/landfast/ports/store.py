@@ -23,6 +23,10 @@ class Store(Protocol):
         """One sentence each: what `hazards` says, and whatever else in the schema is not as Landfast made it."""
         ...
 
+    async def cautions(self) -> Sequence[str]:
+        """One sentence each, with the fix in it: what works and is worth a look. None of it is in `problems`."""
+        ...
+
     async def hazards(self) -> Sequence[str]:
         """One sentence each, with the fix in it: durability switched off, a unique constraint or a column missing, a
         table that a crash would empty. While there is one, nothing that is committed here may be relied on. A schema

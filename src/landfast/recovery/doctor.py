@@ -68,6 +68,7 @@ async def examine_inbox(inbox: Patient, *, now: datetime) -> Sequence[Check]:
         return [store]  # whatever is asked of it next may fail for the same reason, in worse words
     return [
         store,
+        *[Check("inbox", Level.WARN, caution) for caution in await inbox.cautions()],
         await _states(inbox, State.DEAD, "landfast dead list, then fix the cause and landfast replay state:dead"),
         await _states(inbox, State.HELD, HELD),
         await _unhandled(inbox),

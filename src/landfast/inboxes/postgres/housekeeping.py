@@ -29,6 +29,12 @@ _MIGRATING = 0x1A2DFA57
 """The advisory lock of everybody who migrates an inbox in this database."""
 
 
+_LAZY = (
+    "synchronous_commit is off for this role or database: events are recorded with it on all the same, but a power cut"
+    " may undo what an operator did in the second before it; ALTER ROLE ... RESET synchronous_commit"
+)
+
+
 class Housekeeping:
     def __init__(self, connections: Connections, clock: Clock, chance: Chance) -> None:
         self._connections = connections
@@ -98,6 +104,12 @@ class Housekeeping:
         hazards, _ = await self._examine()
         return hazards
 
+    async def cautions(self) -> Sequence[str]:
+        async with self._connections.working() as connection:
+            # As this session would get it: a role or a database may have its own.
+            setting = await connection.fetchval("SELECT current_setting('synchronous_commit')")
+        return [_LAZY] if setting == "off" else []
+
     async def _examine(self) -> tuple[list[str], list[str]]:
         """What makes it unsafe, and what is wrong besides."""
         async with self._connections.transaction(isolation="repeatable_read") as connection:
@@ -112,6 +124,8 @@ class Housekeeping:
                 ], []
             missing = [row[0] for row in await connection.fetch(SQL["unique_missing"])]
             hazards += [f"landfast.{one} is not unique any more: events could run twice; restore it" for one in missing]
+            uncounted = [row[0] for row in await connection.fetch(SQL["triggers_missing"])]
+            hazards += [_uncounted(one) for one in uncounted]
             unlogged = [row[0] for row in await connection.fetch(SQL["unlogged"])]
             hazards += [f"{one} is unlogged, so a crash empties it; ALTER TABLE {one} SET LOGGED" for one in unlogged]
             if done > len(MIGRATIONS):
@@ -128,7 +142,15 @@ def off(setting: str) -> str:
     """What it means that a setting of the server's is off, and what to do about it."""
     # PostgreSQL does not sync what was written meanwhile when fsync is switched on again.
     then = " and run sync on the server's machine" if setting == "fsync" else ""
-    return f"{setting} is off: a power cut may lose acknowledged events; switch it on{then}"
+    elsewhere = "where a managed service does not let you, use another server"
+    return f"{setting} is off: a power cut may lose acknowledged events; switch it on{then}; {elsewhere}"
+
+
+def _uncounted(trigger: str) -> str:
+    return (
+        f"the trigger {trigger} of landfast.shelf is missing or disabled, so unhandled events may wait for ever;"
+        " enable it and count them anew, as the how-to about unhandled events says"
+    )
 
 
 async def _refuse_unsafe(connection: Connection) -> None:

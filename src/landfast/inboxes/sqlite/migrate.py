@@ -40,6 +40,9 @@ class Migrating:
         hazards, others = await self._file.run(self._examine)
         return [*hazards, *others]
 
+    async def cautions(self) -> Sequence[str]:
+        return []
+
     async def hazards(self) -> Sequence[str]:
         hazards, _ = await self._file.run(self._examine)
         return hazards

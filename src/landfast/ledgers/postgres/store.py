@@ -104,7 +104,8 @@ async def examine(connection: PoolConnectionProxy[Record]) -> tuple[list[str], l
 
 async def _durability(connection: Connection[Record] | PoolConnectionProxy[Record]) -> list[str]:
     return [
-        f"ledger: the server runs with {row['name']} = off, so a crash could undo a COMMIT; switch it on"
+        f"ledger: the server runs with {row['name']} = off, so a crash could undo a COMMIT; switch it on,"
+        " or, where a managed service does not let you, use another server"
         for row in await connection.fetch(rows.SQL["durability"])
         if row["setting"] == "off"
     ]

@@ -129,6 +129,9 @@ class SqliteLedger(SqliteEffects):
         hazards, others = await self._examine()
         return [*hazards, *others]
 
+    async def cautions(self) -> Sequence[str]:
+        return []
+
     async def hazards(self) -> Sequence[str]:
         hazards, _ = await self._examine()
         return hazards

@@ -1,4 +1,4 @@
--- As this session would get them: a role or a database may have its own.
-SELECT name FROM unnest(ARRAY['fsync', 'full_page_writes', 'synchronous_commit']) AS name
+-- What is recorded sets synchronous_commit for itself, so it is not asked for here.
+SELECT name FROM unnest(ARRAY['fsync', 'full_page_writes']) AS name
 WHERE current_setting(name) = 'off'
 ORDER BY name
