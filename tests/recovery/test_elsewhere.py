@@ -43,6 +43,8 @@ def test_a_request_that_waits_may_bring_many_events_and_one_that_does_not_wait_b
     counted = replace(census(60, 30, spooled=10, spool_records=3), tallies=batches)
     assert missing(counted) == 0
     assert missing(replace(counted, meters={"spooled": 10, "spool_records": 0})) == 30
+    one = {"spooled": 10, "spool_records": 1, "largest_request": 8}
+    assert missing(replace(counted, meters=one)) == 22, "one that waits is no larger than the largest that ever came"
 
 
 @pytest.mark.req("R61")

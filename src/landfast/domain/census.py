@@ -13,6 +13,9 @@ from landfast.domain.lifecycle import State
 GAUGES = frozenset({"spool_records", "spool_bytes", "journal_backlog"})
 """Meters that say how much there is now. They count for boots that are running; all others are totals, and add up."""
 
+LARGEST = frozenset({"journal_backlog", "largest_request"})
+"""Meters of which the largest counts: all drainers look at one journal, and no request brought more events."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceTally:

@@ -61,6 +61,7 @@ class Tally:
         self._clock = clock
         # "" is for requests that name no source of ours.
         self._counts = {source: _Counts() for source in ("", *sources)}
+        self._largest = 0
         self._redelivered: dict[EventId, int] = {}
         self._reported: dict[str, SourceTally] | None = None
         self._reported_at = 0.0
@@ -85,6 +86,7 @@ class Tally:
         if elsewhere:
             counts.elsewhere += elsewhere
             counts.requests_elsewhere += 1
+            self._largest = max(self._largest, elsewhere)
 
     def duplicate(self, source: str, events: int = 1) -> None:
         counts = self._counts[source]
@@ -117,9 +119,10 @@ class Tally:
             if not (ended or self._redelivered or totals != self._reported or self._is_due()):
                 return
             redelivered, self._redelivered = self._redelivered, {}
-            report = TallyReport(
-                boot=self._boot, sources=totals, redelivered=redelivered, ended=ended, meters=self._meters()
-            )
+            # How many events a request has brought at most: a spool and a broker know how many requests they hold.
+            largest = {"largest_request": self._largest} if self._largest else {}
+            meters = {**self._meters(), **largest}
+            report = TallyReport(boot=self._boot, sources=totals, redelivered=redelivered, ended=ended, meters=meters)
             try:
                 # Crash before it: this second's counts are missing and the boot stays unclean. After it: nothing, the
                 # report holds totals.

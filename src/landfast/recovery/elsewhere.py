@@ -31,18 +31,15 @@ def elsewhere(told: Mapping[str, SourceTally], census: Census) -> Elsewhere:
     absorbed = census.meters.get("spool_absorbed", 0)
     brought = census.stored.deliveries_drained + absorbed + census.told_elsewhere
     requests = census.meters.get("spool_records", 0) + census.meters.get("journal_backlog", 0)
-    # A request may bring many events, and how many each one does that waits, nobody says.
-    more = tally.elsewhere - tally.requests_elsewhere
-    room = requests + more if requests else 0
-    waiting = min(room, max(0, tally.elsewhere - brought))
+    waiting = min(_events_at_most(requests, tally, census), max(0, tally.elsewhere - brought))
     left = max(0, tally.elsewhere - brought - waiting)
     silent = [boot for boot in census.boots if boot.waiting and not boot.is_running]
-    out_of_sight = min(left, sum(boot.waiting for boot in silent))
+    out_of_sight = min(left, _events_at_most(sum(boot.waiting for boot in silent), tally, census))
     notes = [f"boot {boot.boot.hex()}: {boot.waiting:,} in its spool by its last report" for boot in silent]
     published = tally.requests_elsewhere - census.meters.get("spooled", 0)
     if left > out_of_sight and published > 0 and "journal_backlog" not in census.meters:
         notes.append("no drainer runs that could say what the broker holds")
-        out_of_sight += min(left - out_of_sight, published + more)
+        out_of_sight += min(left - out_of_sight, _events_at_most(published, tally, census))
     return Elsewhere(
         told=tally.elsewhere,
         brought=brought,
@@ -51,3 +48,10 @@ def elsewhere(told: Mapping[str, SourceTally], census: Census) -> Elsewhere:
         missing=left - out_of_sight,
         note="\n".join(notes) if out_of_sight else "",
     )
+
+
+def _events_at_most(requests: int, tally: SourceTally, census: Census) -> int:
+    """A request may bring many events, and how many each one does that waits, nobody says: none more than the largest
+    that ever went there, and all of them no more than were told of beyond one for each request."""
+    largest = census.meters.get("largest_request", tally.elsewhere)
+    return min(requests * largest, requests + max(0, tally.elsewhere - tally.requests_elsewhere))

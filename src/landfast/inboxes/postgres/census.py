@@ -10,6 +10,7 @@ import asyncpg
 from landfast.domain.census import (
     COUNTED,
     GAUGES,
+    LARGEST,
     TOLD,
     BootCount,
     Census,
@@ -60,7 +61,7 @@ class Counting:
                 await connection.fetch(SQL["census_counted"]),
             )
             alive = await connection.fetchrow(SQL["census_alive"], SILENT_AFTER)
-            meters = await connection.fetch(SQL["census_meters"], GAUGES, SILENT_AFTER)
+            meters = await connection.fetch(SQL["census_meters"], GAUGES, SILENT_AFTER, LARGEST)
         assert work is not None and alive is not None  # noqa: S101, PT018 - aggregates always have their row
         stored = sum((boot.stored for boot in boots), folded.stored)
         states = {State.READY: work["ready"], State.CLAIMED: work["claimed"], State.DONE: folded.done + done}

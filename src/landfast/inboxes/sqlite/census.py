@@ -9,6 +9,7 @@ import apsw
 from landfast.domain.census import (
     COUNTED,
     GAUGES,
+    LARGEST,
     TOLD,
     BootCount,
     Census,
@@ -82,7 +83,7 @@ class Counting:
         counted: Counter[str] = Counter()
         for name, value, is_running in meters:
             if is_running or name not in GAUGES:
-                counted[name] += value
+                counted[name] = max(counted[name], value) if name in LARGEST else counted[name] + value
         stored = sum((boot.stored for boot in boots), folded.stored)
         states = {State.READY: ready, State.CLAIMED: claimed, State.DONE: folded.done + done}
         return Census(

@@ -114,6 +114,11 @@ class MemoryConformance:
         await bench.advance(60)
         assert dict((await bench.inbox.census()).meters) == {"seen_local_hits": 7}
 
+    async def test_of_the_largest_request_the_largest_over_all_boots_counts(self, bench: Bench) -> None:
+        for boot, events, ended in zip(BOOTS, (8, 5), (True, False), strict=True):
+            await bench.inbox.tally(TallyReport(boot, {}, {}, ended=ended, meters={"largest_request": events}))
+        assert (await bench.inbox.census()).meters["largest_request"] == 8
+
     async def test_a_gauge_counts_while_its_boot_reports_and_may_come_down(self, bench: Bench) -> None:
         for records in (9, 5):
             await bench.inbox.tally(TallyReport(BOOTS[0], {}, {}, meters={"spool_records": records}))
