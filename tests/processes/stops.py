@@ -152,10 +152,36 @@ def busy(number: int) -> Iterator[None]:
             process.wait()
 
 
-async def campaign(stops: int, seed: int) -> None:
+@dataclass(slots=True)
+class Tally:
+    stops: int = 0
+    failures: int = 0
+    requests: int = 0
+    crossed: int = 0
+    cut: int = 0
+    longest: float = 0.0
+
+    def add(self, crowd: Crowd) -> None:
+        self.requests += len(crowd.answered)
+        self.crossed += crowd.crossed
+        self.cut += len(crowd.unanswered)
+        self.longest = max(self.longest, crowd.took)
+        print(
+            f"   {len(crowd.answered)} requests, {crowd.crossed} crossed, {crowd.took:.1f} s: {', '.join(crowd.ends)}"
+        )
+        for each in crowd.unanswered:
+            print(f"   cut by a limit: {each.since(crowd.signalled)}")
+
+    def __str__(self) -> str:
+        return f"""{self.stops} stops, {self.failures} failed
+{self.requests} requests in the others, of which the longest took {self.longest:.1f} s
+{self.crossed} met the end of a connection that was idle after an answer, and were sent again
+{self.cut} were cut by a limit, before the first signal or because they sent too late"""
+
+
+async def campaign(stops: int, seed: int) -> Tally:
     print(f"  .venv/bin/python -m tests.processes.stops --stops {stops} --seed {seed}", flush=True)
-    chance, server = random.Random(seed), Postgres()
-    sent, crossed, cut, longest = 0, 0, 0, 0.0
+    chance, server, tally = random.Random(seed), Postgres(), Tally()
     with tempfile.TemporaryDirectory(prefix="landfast-stops-", dir=_fast_folder()) as folder:
         server.create()
         try:
@@ -165,20 +191,16 @@ async def campaign(stops: int, seed: int) -> None:
                 is_sqlite = chance.random() < 0.5
                 shop = sqlite_shop(place) if is_sqlite else postgres_shop(place, server.dsn(server.new_database()))
                 print(f"{number + 1}: {'sqlite' if is_sqlite else 'postgres'}, {stop}", flush=True)
-                crowd = await play(stop, shop)
-                sent, crossed, longest = sent + len(crowd.answered), crossed + crowd.crossed, max(longest, crowd.took)
-                cut += len(crowd.unanswered)
-                print(
-                    f"   {len(crowd.answered)} requests, {crowd.crossed} crossed, {crowd.took:.1f} s, {crowd.ends}",
-                    flush=True,
-                )
-                for each in crowd.unanswered:
-                    print(f"   cut by a limit: {each.since(crowd.signalled)}", flush=True)
+                tally.stops += 1
+                try:
+                    tally.add(await play(stop, shop))
+                except AssertionError as error:
+                    tally.failures += 1
+                    print(f"   FAILED {error}", flush=True)
         finally:
             server.destroy()
-    print(f"{stops} stops, {sent} requests, the longest stop {longest:.1f} s: nobody who was connected went unanswered")
-    print(f"{cut} were cut by a limit, before the first signal or because they sent too late")
-    print(f"{crossed} met the end of a connection that was idle after an answer, and were sent again")
+            print(tally)
+    return tally
 
 
 def main() -> None:
@@ -186,7 +208,7 @@ def main() -> None:
     parser.add_argument("--stops", type=int, default=200)
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     wanted = parser.parse_args()
-    asyncio.run(campaign(wanted.stops, wanted.seed))
+    sys.exit(asyncio.run(campaign(wanted.stops, wanted.seed)).failures > 0)
 
 
 if __name__ == "__main__":
