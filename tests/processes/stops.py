@@ -34,7 +34,7 @@ from tests.shops import ORDER, Shop, postgres_shop, sqlite_shop, until
 
 SENDERS = 24
 PATIENCE = 240.0
-"""Seconds for a renewal, on a machine that starts a process in ten."""
+"""Seconds for the first answers, and for a renewal, on a machine that starts a process in ten."""
 WARM = 100
 """Answers before the signal comes."""
 
@@ -75,7 +75,7 @@ async def play(stop: Stop, shop: Shop) -> Crowd:
         crowd = Crowd(shop, serve.port, tls)
         with busy(stop.busy):
             async with crowd.sending(SENDERS):
-                await until(lambda: len(crowd.answered) > stop.answers, True)
+                await until(lambda: len(crowd.answered) > stop.answers, True, within=PATIENCE)
                 crowd.signalled = time.monotonic()
                 if stop.renews:
                     await renew(serve)
@@ -91,6 +91,7 @@ async def play(stop: Stop, shop: Shop) -> Crowd:
     left = crowd.left_by_the_stop()
     assert left == [], f"connected, and not answered: {left} {crowd.statuses} {crowd.ends} {log}"
     assert set(crowd.statuses) == {b"200"}, "a request was answered, and turned away"
+    # Of the longest stops most is the supervisor's own end: up to 5 s after its last child, at a load of 20 on two cores.
     assert crowd.took < GRACE, f"it took {crowd.took:.1f} s: {crowd.ends}"
     async with shop.archive() as archive:
         states = (await archive.census()).states
