@@ -81,6 +81,26 @@ async def test_an_empty_spool_has_no_files_and_what_it_has_is_for_its_owner_alon
         assert spool.meters() == {"spool_records": 0, "spool_bytes": 0, "spooled": 3}
 
 
+@pytest.mark.req("R61")
+async def test_whose_spool_was_taken_over_is_told_once_all_of_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, dead = tmp_path / "spool", BootId(b"dead----")
+    for n in range(2):  # two segments of one boot
+        async with opened(folder, boot=dead) as spool:
+            spool._folder._number = n
+            await spool.record(deliveries(1, prefix=f"evt_{n}"))
+    taken_over = f"spool_adopted:{dead.hex()}"
+    monkeypatch.setattr(folder_module, "ADOPTED", 1)
+    async with opened(folder, boot=OTHER) as spool:
+        assert taken_over not in spool.meters()
+        monkeypatch.setattr(folder_module, "ADOPTED", 2)
+        spool._folder.adopt()
+        assert (spool.meters()[taken_over], spool.meters()["spool_records"]) == (1, 2)
+        await spool.forget(await spool.take(5))
+        assert (spool.meters()[taken_over], spool.meters()["spool_records"]) == (1, 0)
+
+
 async def test_one_batch_is_one_write_and_one_sync_and_a_new_file_syncs_its_folder_before_that(tmp_path: Path) -> None:
     files = BrokenFiles()
     async with opened(tmp_path, files=files) as spool:

@@ -13,6 +13,9 @@ from landfast.domain.lifecycle import State
 GAUGES = frozenset({"spool_records", "spool_bytes", "journal_backlog"})
 """Meters that say how much there is now. They count for boots that are running; all others are totals, and add up."""
 
+ADOPTED_FROM = "spool_adopted:"
+"""What a meter's name begins with that names a dead boot: who reports it has taken over all of that boot's spool."""
+
 LARGEST = frozenset({"journal_backlog", "largest_request"})
 """Meters of which the largest counts: all drainers look at one journal, and no request brought more events."""
 

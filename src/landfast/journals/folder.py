@@ -48,6 +48,9 @@ class Folder:
         """Bytes in the folder that are not ours: of other processes, and set aside."""
         self._unreadable: set[str] = set()
         """Segments that the log has a line about."""
+        self._taken_over: set[str] = set()
+        self.adopted_boots: frozenset[str] = frozenset()
+        """Dead ones, in hexadecimal, of which no segment is left that this process has not taken over."""
 
     @property
     def records(self) -> int:
@@ -99,17 +102,21 @@ class Folder:
         """Take over what dead processes left, and learn how much room the living take."""
         held = {segment.path.name for segment in self._segments}
         elsewhere = 0
+        not_ours: set[str] = set()
         for name, size in sorted(self._files.sizes(self._path)):
             if name in held or not NAME.fullmatch(name):
                 continue
             segment = self._adopt(name)
             if segment is None:
                 elsewhere += size
+                not_ours |= {_boot_in(name)} if name.endswith(".seg") else set()
                 continue
             self._segments.append(segment)
+            self._taken_over.add(_boot_in(name))
             if segment.records:
                 telemetry.info("spool: adopted a segment", file=name, records=segment.records)
         self._elsewhere = elsewhere
+        self.adopted_boots = frozenset(self._taken_over - not_ours)
         self._segments.sort(key=lambda segment: segment.path.name)
         self._clear()
 
@@ -208,6 +215,10 @@ class Folder:
             self._segments.remove(segment)
             if segment is self._writing:
                 self._writing = None
+
+
+def _boot_in(name: str) -> str:
+    return name.split("-")[1]
 
 
 def waiting_in(path: Path) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
+from landfast.domain.census import ADOPTED_FROM
 from landfast.domain.delivery import Delivery, Recorded, requests
 from landfast.domain.errors import ConfigError, JournalUnavailableError
 from landfast.domain.ids import BootId
@@ -76,7 +77,10 @@ class Spool:
         return self._folder.records
 
     def meters(self) -> Mapping[str, int]:
-        return {"spool_records": self._folder.records, "spool_bytes": self._folder.size, "spooled": self._spooled}
+        # What dead boots left is counted here from now on, and no longer by their last reports.
+        adopted = {f"{ADOPTED_FROM}{boot}": 1 for boot in self._folder.adopted_boots}
+        held = {"spool_records": self._folder.records, "spool_bytes": self._folder.size, "spooled": self._spooled}
+        return held | adopted
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
         """Answers after the sync. Everything is new to it: what is not, the inbox will say when it is drained. What

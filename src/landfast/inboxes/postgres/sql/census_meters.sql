@@ -3,6 +3,6 @@
 SELECT name, CASE WHEN name = ANY ($3::text[]) THEN max(value) ELSE sum(value)::bigint END AS value
 FROM landfast.meter JOIN landfast.boot USING (boot)
 WHERE
-    NOT name = ANY ($1::text[])
-    OR (NOT ended AND reported_at > landfast.clock() - make_interval(secs => $2))
+    NOT starts_with(name, 'spool_adopted:') AND NOT name = ANY ($1::text[])
+    OR (name = ANY ($1::text[]) AND NOT ended AND reported_at > landfast.clock() - make_interval(secs => $2))
 GROUP BY name

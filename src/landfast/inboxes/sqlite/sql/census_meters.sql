@@ -6,4 +6,5 @@ SELECT
     NOT b.ended AND b.seen_at >= :silent_since AS running
 FROM meter m
 JOIN boot b ON b.boot = m.boot
+WHERE m.name NOT LIKE 'spool_adopted:%'
 GROUP BY m.name, running

@@ -8,7 +8,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from landfast.domain.census import SourceTally, StoredCount, TallyReport
+from landfast.domain.census import ADOPTED_FROM, SourceTally, StoredCount, TallyReport
 from landfast.domain.errors import RowRefusedError
 from landfast.domain.ids import BootId
 from landfast.domain.lifecycle import Signal, State
@@ -87,6 +87,11 @@ class CountConformance:
         await bench.advance(DAY)
         (boot,) = (await bench.inbox.census()).boots
         assert (boot.boot, boot.waiting) == (ENDED.boot, 2)
+        adopted = {"spool_records": 0, f"{ADOPTED_FROM}{ENDED.boot.hex()}": 1}
+        await bench.inbox.tally(TallyReport(BootId(b"boot---2"), {}, {}, meters=adopted))
+        census = await bench.inbox.census()
+        assert [boot.waiting for boot in census.boots] == [0], "another one has taken it over, and says what is left"
+        assert dict(census.meters) == {"spool_records": 0}
 
     async def test_done_is_a_sum_that_a_replay_and_a_recovery_take_back(self, bench: Bench) -> None:
         done = [await event_in(bench.inbox, State.DONE, delivery(f"evt_{n}"), number=n) for n in range(3)]
