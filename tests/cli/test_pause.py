@@ -175,4 +175,7 @@ def test_a_pause_at_once_says_what_it_cannot_cancel(landfast: Run, folder: Path)
     assert "not cancelled, because a thread cannot be, and finished instead: in_a_thread" in said
     told = landfast("pause", "--source", "shop", "--now", "--json").json
     assert told == {"paused": "shop", "kind": "source", "now": True, "not_cancelled": ["in_a_thread"]}
-    assert "not cancelled" not in landfast("pause", "create_order", "--now").out
+    assert "give back" not in said
+    taken_back = landfast("pause", "create_order", "--now").out
+    assert "workers give back what they have in hand within about a second" in taken_back
+    assert "not cancelled" not in taken_back

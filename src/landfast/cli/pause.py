@@ -54,7 +54,8 @@ def pause(*, name: str | None, why: str, now: bool, kind: SwitchKind | None, app
         told = f" ({safe(before.why)})" if before.why else ""
         say(f"{kind} {safe(name)} is paused already, by {safe(before.who)}{told}; landfast resume {safe(name)} ends it")
     else:
-        back = "workers give back what they have in hand within about a second; " if now else ""
+        is_taken_back = now and not (threads and kind is SwitchKind.HANDLER)
+        back = "workers give back what they have in hand within about a second; " if is_taken_back else ""
         kept = f"what comes in is kept and waits; landfast resume {safe(name)} lets it go on"
         say(f"paused {kind} {safe(name)}: {back}{kept}")
     if threads and not as_json:
