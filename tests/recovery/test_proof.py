@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from pathlib import Path
 
+import apsw
 import pytest
 
 from landfast.domain.census import BootCount, Census, SourceTally, StoredCount, TallyReport
@@ -145,6 +148,23 @@ class TestReceipts:
         await settle_all(inbox, Signal.FINISH)
         await receive(inbox, ledger, [event], run=2)
         assert equation(await proven(inbox, ledger), "done has its receipts").holds
+
+
+async def test_a_proof_waits_for_no_handler_that_writes(
+    inbox: SqliteInbox, ledger: SqliteLedger, tmp_path: Path
+) -> None:
+    """Neither does opening the two that it asks, once they are bound."""
+    identity = await inbox.identity()
+    name = await ledger.bind(identity)
+    assert await inbox.bind_ledger(name) == name
+    writers = [apsw.Connection(str(tmp_path / file)) for file in ("inbox.db", "ledger.db")]
+    for writer in writers:
+        writer.execute("BEGIN IMMEDIATE")
+    assert await asyncio.wait_for(ledger.bind(identity), 2) == name
+    assert await asyncio.wait_for(inbox.bind_ledger("another"), 2) == name
+    assert (await asyncio.wait_for(proven(inbox, ledger), 2)).holds
+    for writer in writers:
+        writer.close()
 
 
 class TestStored:

@@ -55,6 +55,8 @@ class Operating:
 
     def _bind(self, ledger: str) -> str:
         """Crash before: bound to none, and the next start binds. After: bound for good."""
+        if already := self._meta("bound_ledger"):
+            return str(already)
         with self._file.writing(durable=True) as connection:
             ask(connection, "bind_ledger", {"ledger": ledger})
             bound: str = ask(connection, "bound_ledger")[0][0]
