@@ -29,6 +29,9 @@ async def gives_up(event: Event, tx: Any) -> None:
     raise GiveUp("never")
 
 
+async def noop(event: Event, tx: Any) -> None: ...
+
+
 async def proof_holds(shop: Shop) -> bool:
     return (await prove(shop.inbox, shop.ledger, clock=shop.clock, chance=SeededChance())).holds
 
@@ -162,3 +165,21 @@ async def test_an_event_that_is_done_at_once_names_its_handler_and_asks_the_ledg
     await shop.drain()
     assert asked == []
     assert await finished_by(shop) == ("create_order",)
+
+
+@pytest.mark.req("R61")
+async def test_a_forced_replay_is_proven_also_when_one_of_its_handlers_was_removed(shop: Shop) -> None:
+    shop.on("order.created", name="crm")(noop)
+    shop.on("order.created", name="create_order")(noop)
+    await shop.deliver("evt_1")
+    await shop.drain()
+    deploy_without(shop, "crm")
+    event = (await shop.show("evt_1")).summary.event_id
+    for forced in (True, False, True):
+        await shop.inbox.replay([event], forced=forced, who="selma")
+        await shop.settle_down()
+        assert await shop.state("evt_1") is State.DONE
+        assert await proof_holds(shop)
+    await shop.inbox.recover([event], who="selma")
+    await shop.settle_down()
+    assert await proof_holds(shop)

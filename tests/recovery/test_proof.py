@@ -150,6 +150,23 @@ class TestReceipts:
         assert equation(await proven(inbox, ledger), "done has its receipts").holds
 
 
+@pytest.mark.req("R61")
+async def test_a_forced_replay_is_not_proven_by_the_receipt_of_the_run_before(
+    inbox: SqliteInbox, ledger: SqliteLedger, tmp_path: Path
+) -> None:
+    (event,) = await store(inbox, 1)
+    await settle_all(inbox, Signal.FINISH)
+    await receive(inbox, ledger, [event])
+    await inbox.replay([event.event_id], forced=False, who="selma")
+    await settle_all(inbox, Signal.FINISH)
+    assert (await proven(inbox, ledger)).holds, "a replay repeats nothing that is done"
+    await inbox.replay([event.event_id], forced=True, who="selma")
+    (claim,) = await settle_all(inbox, Signal.FINISH)
+    assert (await proven(inbox, ledger)).lost == 1
+    by_hand(tmp_path / "ledger.db", f"UPDATE landfast_receipt SET run = {claim.run}")
+    assert (await proven(inbox, ledger)).holds
+
+
 async def test_a_proof_waits_for_no_handler_that_writes(
     inbox: SqliteInbox, ledger: SqliteLedger, tmp_path: Path
 ) -> None:

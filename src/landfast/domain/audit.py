@@ -30,6 +30,8 @@ class Finished:
     run: int
     handlers: tuple[HandlerName, ...] | None
     """Those that made it done. None where nobody knows: any that has its receipt will do then."""
+    forced: bool = False
+    """A forced replay made it so: its handlers ran again, and left a receipt in that run."""
 
 
 def finished_by(attempts: Iterable[Attempt]) -> tuple[HandlerName, ...] | None:

@@ -27,9 +27,11 @@ async def ask_ledger(ledger: Ledger, inbox: InboxId, events: Sequence[Finished])
 
 def check(events: Mapping[ReceiptDigest, Finished], receipts: Sequence[Receipt]) -> Checked:
     """Each handler that made an event done has a `done` receipt in that run or an earlier one, and none has a tombstone
-    in that run. What no handler made done was dismissed: nothing is owed for it, whoever gave up on it before."""
+    in that run. What no handler made done was dismissed: nothing is owed for it, whoever gave up on it before.
+    A forced run left a receipt of its own: one of an earlier run does not speak for what it wrote."""
     done: defaultdict[ReceiptDigest, set[HandlerName]] = defaultdict(set)
-    refuted: set[ReceiptDigest] = set()
+    refuted = {digest for digest, event in events.items() if event.forced and event.handlers != ()}
+    refuted -= {receipt.key.digest for receipt in receipts if _is_of_its_run(receipt, events)}
     for receipt in receipts:
         digest, handler, run = receipt.key
         if receipt.outcome is Outcome.DONE and run <= events[digest].run:
@@ -43,3 +45,7 @@ def check(events: Mapping[ReceiptDigest, Finished], receipts: Sequence[Receipt])
 
 def _is_proven(event: Finished, done: set[HandlerName]) -> bool:
     return bool(done) if event.handlers is None else done.issuperset(event.handlers)
+
+
+def _is_of_its_run(receipt: Receipt, events: Mapping[ReceiptDigest, Finished]) -> bool:
+    return receipt.outcome is Outcome.DONE and receipt.key.run == events[receipt.key.digest].run

@@ -75,7 +75,8 @@ def finished(row: asyncpg.Record) -> Finished:
     names: str | None = row["handlers"]
     # Without names, of an earlier Landfast: what was attempted in the claim that finished it.
     handlers = finished_by(_attempts(row["attempts"])) if names is None else names_in(names)
-    return Finished(row["seq"], EventId(row["event_id"]), row["source"], row["key"], row["run"], handlers)
+    event = EventId(row["event_id"])
+    return Finished(row["seq"], event, row["source"], row["key"], row["run"], handlers, row["forced"])
 
 
 def handlers_text(handlers: Sequence[HandlerName]) -> str:

@@ -108,10 +108,10 @@ def line(row: Sequence[Any]) -> HistoryLine:
 
 def finished(row: Sequence[Any]) -> Finished:
     """A row of `finished.sql`."""
-    seq, event_id, source, key, run, names, attempts = row
+    seq, event_id, source, key, run, forced, names, attempts = row
     # Without names, of an earlier Landfast: what was attempted in the claim that finished it.
     handlers = finished_by(_attempts(attempts)) if names is None else names_in(names)
-    return Finished(seq, event_id, source, key, run, handlers)
+    return Finished(seq, event_id, source, key, run, handlers, bool(forced))
 
 
 def handlers_text(handlers: Sequence[HandlerName]) -> str:

@@ -1,6 +1,6 @@
 -- LATERAL and LIMIT, so that each line is looked up by the keys: before the first ANALYZE the planner would hash a table.
 SELECT
-    h.seq, h.event_id, b.source, b.key, h.run, h.handlers, CASE WHEN h.handlers IS NULL THEN h.attempts END AS attempts
+    h.seq, h.event_id, b.source, b.key, h.run, h.forced, h.handlers, CASE WHEN h.handlers IS NULL THEN h.attempts END AS attempts
 FROM landfast.history AS h
 CROSS JOIN LATERAL (
     SELECT body.source, body.key FROM landfast.body
