@@ -91,7 +91,8 @@ async def play(stop: Stop, shop: Shop) -> Crowd:
     left = crowd.left_by_the_stop()
     assert left == [], f"connected, and not answered: {left} {crowd.statuses} {crowd.ends} {log}"
     assert set(crowd.statuses) == {b"200"}, "a request was answered, and turned away"
-    # Of the longest stops most is the supervisor's own end: up to 5 s after its last child, at a load of 20 on two cores.
+    # The longest were seen at a load of 20 on two cores: up to 5 s passed between the last child's end and the moment at
+    # which this harness saw the supervisor's.
     assert crowd.took < GRACE, f"it took {crowd.took:.1f} s: {crowd.ends}"
     async with shop.archive() as archive:
         states = (await archive.census()).states

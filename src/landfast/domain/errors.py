@@ -29,7 +29,7 @@ LandfastError
 ├── SwallowedDatabaseError        the handler's: it caught a database error without a savepoint
 ├── DeadlineError                 the handler's: it ran past its deadline
 ├── UnexpectedError               ours: a bug met while one event was worked on; that event's attempt fails
-└── LoopEndedError                ours: a part of a worker ended while nobody was stopping it; the worker ends
+└── LoopEndedError                ours: a part of a worker ended too early, or not with it; the worker ends
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class LendableConnection:
         It is not closed, because to close a connection under a running statement crashes the process. SQLite looks at
         `query_only` whenever a statement begins to write, also one that was prepared before; COMMIT and ROLLBACK still
         work. A COMMIT of the holder's own meets the guard row."""
-        with contextlib.suppress(sqlite3.Error):  # one that takes no statement any more writes nothing either
+        with contextlib.suppress(sqlite3.Error):  # broken, or the handler's authorizer refuses it: the end goes on
             self.connection.execute("PRAGMA query_only = ON").close()
         try:
             end(self.connection)
