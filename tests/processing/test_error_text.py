@@ -114,7 +114,7 @@ def test_every_error_has_a_name_a_message_and_a_trace_that_can_be_stored(kind: s
 
 def test_a_trace_of_what_cannot_be_formatted_still_shows_the_frames_and_the_name() -> None:
     trace = trace_of(raised(NotesError("said")))
-    assert "in raised" in trace and trace.endswith("NotesError: said")
+    assert "in raised" in trace and "NotesError: said" in trace  # newer Pythons add what they could not read
 
 
 @pytest.mark.parametrize("ledger", [SqliteLedger, PostgresLedger])

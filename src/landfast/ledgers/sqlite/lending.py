@@ -50,9 +50,18 @@ class LendableConnection:
         return True
 
 
+class _Connection(sqlite3.Connection):
+    """One that a handler still holds when the ledger closes is closed when the handler lets go of it."""
+
+    def __del__(self) -> None:
+        with contextlib.suppress(sqlite3.Error):  # one that could not even be opened
+            self.close()
+
+
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path,
+        factory=_Connection,
         timeout=RECEIPT_WAIT,
         isolation_level=None,  # we say BEGIN and COMMIT ourselves
         check_same_thread=False,  # a `def` handler may use tx.connection from its own thread
