@@ -25,8 +25,8 @@ Act = Literal[
     "check",
 ]
 
-KINDS = ("plain", "plain", "plain", "slow", "paired", "shaky", "late", "doomed")
-"""One event each: three that can share a transaction, one that takes so long that its group is cut short, one for two
+KINDS = ("plain", "slow", *5 * ("plain",), "paired", "shaky", "late", "doomed")
+"""One event each: six that can share a transaction, one that takes so long that its group is cut short, one for two
 handlers, one whose first attempt fails after it wrote, one that is held until an operator admits it, and one that is
 given up after it wrote."""
 

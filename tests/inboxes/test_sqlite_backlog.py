@@ -13,7 +13,6 @@ from tests.inboxes.sqlite_bench import SqliteBench
 INDEXES = {
     "renew": {"work_leased"},
     "abandon": {"work_leased"},
-    "claimed": {"work_leased"},
     "claim_suspect": {"work_leased", "work_suspect"},
     "has_suspects": {"work_leased", "work_suspect"},
     "requeue_candidates": {"shelf_unhandled"},

@@ -127,6 +127,7 @@ class Floor:
         seen = LocalSeen()
         group = GroupCommit(self.shop.inbox, seen=seen, wakeup=LocalWakeup())
         boot, clock = BootId(self.boots.to_bytes(8, "big")), self.shop.clock
+        self.shop.inbox.boot = boot  # what is stored is counted under the boot that tells of it
         self.tally = Tally(self.shop.inbox, boot=boot, clock=clock, sources=["stripe"])
         await self.tally.flush()  # as `start` does: an intake is known to run before it takes anything
         source = Source("stripe", profile, secrets, memory=MEMORY)
