@@ -27,6 +27,8 @@ class Held:
     forced: bool
     crashes: int
     tries: dict[str, int]
+    buried: set[str]
+    """Handlers whose tombstone the event carries."""
 
 
 @dataclass
@@ -44,6 +46,7 @@ class Expected:
     suspect: bool = False
     crashes: int = 0
     tries: dict[str, int] = field(default_factory=dict)
+    buried: set[str] = field(default_factory=set)
     receipts: Receipts = field(default_factory=dict)
     writes: dict[tuple[str, int], int] = field(default_factory=dict)
     redelivered: int = 0
@@ -70,7 +73,9 @@ class Expected:
             self.crashes += self.suspect
             self.suspect = True
         self.state, self.token, self.expired = State.CLAIMED, token, False
-        return Held(self.key, token, self.run, self.run in self.forced, self.crashes, dict(self.tries))
+        return Held(
+            self.key, token, self.run, self.run in self.forced, self.crashes, dict(self.tries), set(self.buried)
+        )
 
     def decide(self, signal: Signal) -> bool:
         """What an operator says about a held event; whether it was held."""
@@ -84,6 +89,7 @@ class Expected:
             return False
         self.state, self.run = State.READY, self.run + 1
         self.token, self.expired, self.suspect, self.crashes, self.tries = None, False, False, 0, {}
+        self.buried = set()
         if forced:
             self.forced.add(self.run)
         return True
@@ -96,8 +102,11 @@ class Expected:
         if self.malformed and not crashed:
             return Signal.REFUSE
         if not handlers:
-            return Signal.SHELVE
+            return (
+                Signal.BURY if held.buried else Signal.SHELVE
+            )  # a tombstone outlives the deploy that took its handler
         came = [self._handler(held, name, "crash" if crashed else outcomes[name], name in busy) for name in handlers]
+        held.buried |= {name for name, how in zip(handlers, came, strict=True) if how == "buried"}
         if "retry" in came:
             return Signal.RETRY
         if "later" in came:
@@ -118,7 +127,7 @@ class Expected:
         if follows is None or held.run != self.run or (signal in TOKEN_SIGNALS and held.token != self.token):
             return False
         if signal in {Signal.RETRY, Signal.POSTPONE}:
-            self.tries = dict(held.tries)
+            self.tries, self.buried = dict(held.tries), set(held.buried)
         self.state, self.token, self.expired = follows, None, False
         return True
 

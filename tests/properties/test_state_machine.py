@@ -284,9 +284,6 @@ def profile(store: str) -> settings:
     )
 
 
-@pytest.mark.xfail(
-    run=False, reason="open: since an event keeps what its handlers came to, model and code differ after an overtake"
-)
 @pytest.mark.req("R20", "R26")
 def test_whatever_happens_in_whatever_order_comes_to_what_it_should_on_sqlite() -> None:
     machine = type("OnSqlite", (Webhooks,), {"store": "sqlite"})
