@@ -42,6 +42,8 @@ def all_goals(finished: int) -> Sequence[Goal]:
         Goal(latency.HALF.format("p99", "PostgreSQL"), None, 10, "at most"),
         Goal(latency.HALF.format("p99", "SQLite"), None, 10, "at most"),
         Goal(crowd.AMONG, crowd.ALONE, 2, "at most"),
+        Goal(fairness.ALONE.format("PostgreSQL"), None, 100, "at most"),
+        Goal(fairness.ALONE.format("SQLite"), None, 100, "at most"),
         Goal(fairness.BESIDE, None, 1000, "at most"),
         Goal(layers.CACHE_DEAD, None, 10, "at most"),
         Goal(layers.STORE_DOWN, None, 10, "at most"),

@@ -22,6 +22,17 @@ SETTINGS = {
 }
 ORDERS = "CREATE TABLE orders (id {key} PRIMARY KEY, payment_id TEXT NOT NULL, amount INTEGER NOT NULL, waited BIGINT)"
 
+DONE_ON_POSTGRES = """
+SELECT extract(epoch FROM h.at - h.received_at) * 1000 AS waited
+FROM landfast.history AS h JOIN landfast.body AS b USING (received_at, event_id)
+WHERE h.state = 'done' AND b.type = $1 ORDER BY waited
+"""
+DONE_ON_SQLITE = """
+SELECT (h.at - h.received_at) / 1000.0 AS waited
+FROM history AS h JOIN body AS b USING (received_at, event_id)
+WHERE h.state = 'done' AND b.type = ? ORDER BY waited
+"""
+
 
 class DiskPostgres(Postgres):
     """The tests' server on a disk, where its fsync is real."""
@@ -65,6 +76,14 @@ class Store:
                 return [row[0] for row in db.execute(query)]
         async with connected(self.ledger) as connection:
             return [row[0] for row in await connection.fetch(query)]
+
+    async def waits_until_done(self, type_: str) -> list[float]:
+        """Milliseconds from receipt to done of the events of this type, sorted."""
+        if self.postgres is None:
+            with closing(sqlite3.connect(self.inbox)) as db:
+                return [row[0] for row in db.execute(DONE_ON_SQLITE, [type_])]
+        async with connected(self.inbox) as connection:
+            return [float(row[0]) for row in await connection.fetch(DONE_ON_POSTGRES, type_)]
 
     async def _ask(self, query: str, where: str) -> int:
         count: int

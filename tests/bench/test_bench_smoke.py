@@ -37,7 +37,7 @@ ROWS = {
     layers.INTAKES.format(2),
     crowd.ALONE,
     crowd.AMONG,
-    fairness.ALONE,
+    *(fairness.ALONE.format(store) for store in STORES),
     fairness.BESIDE,
     claim.EMPTY,
     claim.FINISHED.format(QUICK.finished),

@@ -346,7 +346,29 @@ async def test_a_released_event_is_in_its_flow_again_after_a_second(bench: Postg
     await bench.inbox.flows()
     await bench.inbox.settle([settlement(held, Signal.RELEASE)])
     bench.clock.advance(flows.RESCAN_EVERY)
-    assert [one.key for one in await claim_flows(bench.inbox, 2, await bench.inbox.flows())] == ["early"]
+    assert [one.key for one in await claim_flows(bench.inbox, 2, (await bench.inbox.flows()).flows)] == ["early"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "plain", "thorough"),
+    [(0.0, True, True), (flows.QUICK_SCAN, False, True), (flows.SLOW_SCAN, False, False)],
+)
+async def test_a_search_that_is_slow_is_put_off_until_there_is_nothing_else_to_do(
+    bench: PostgresBench, seconds: float, plain: bool, thorough: bool
+) -> None:
+    await bench.inbox.record([delivery("known", type="known")])
+    await bench.inbox.flows()
+    await bench.inbox.record([delivery("new", type="new")])
+    for is_thorough, is_searched in ((False, plain), (True, thorough)):
+        bench.inbox._flows._search_took = seconds
+        found = await bench.inbox.flows(is_thorough=is_thorough)
+        assert found.is_all is is_searched
+        if is_searched or not plain:
+            assert ("new" in {flow.type for flow in found.flows}) is is_searched
+    bench.clock.advance(flows.RESCAN_EVERY)
+    found = await bench.inbox.flows()
+    assert found.is_all
+    assert {flow.type for flow in found.flows} == {"known", "new"}
 
 
 async def test_a_backlog_of_one_flow_costs_the_claims_of_the_others_nothing(bench: PostgresBench) -> None:

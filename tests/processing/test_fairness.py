@@ -12,6 +12,8 @@ from landfast.app.system import SystemClock
 from landfast.domain.errors import ConfigError
 from landfast.domain.event import Event
 from landfast.domain.lifecycle import Signal, State
+from landfast.inboxes.postgres import flows
+from landfast.processing import worker as worker_module
 from landfast.processing.conclude import Conclusion
 from landfast.processing.pace import Pace
 from landfast.processing.relief import Relief
@@ -309,6 +311,25 @@ async def test_types_that_are_full_do_not_hide_those_that_did_not_fit_into_the_l
     await settling
     assert await wide.orders_are(["evt_1"])
     assert not hang.most
+
+
+async def test_an_event_of_a_new_type_is_found_at_once_although_each_search_for_new_types_is_slow(
+    wide: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a busy machine. Without a thorough look the hand rests, and the event waits for the poll."""
+    monkeypatch.setattr(flows, "QUICK_SCAN", 0.0)
+    monkeypatch.setattr(flows, "RESCAN_EVERY", 3600.0)
+    monkeypatch.setattr(worker_module, "POLL", 3600.0)
+    hang = hangs(wide)
+    wide.on("quick.*", name="quick")(insert)
+    await deliver(wide, "hang", 100)
+    async with running(wide, hands=4) as one:
+        await until(lambda: hang.running == 2, "it hangs in all hands that it may have")
+        await until(lambda: one._crew._at_work == 0, "the others have looked, and rest")
+        keys = await deliver(wide, "quick", 1)
+        one._crew.call()
+        await until(lambda: wide.orders_are(keys), "the new one is processed")
+        hang.go_on.set()
 
 
 async def test_a_slow_ledger_is_no_fault_of_the_handler_that_ran_last(wide: Shop, monkeypatch: Any) -> None:

@@ -21,6 +21,15 @@ class Flow(NamedTuple):
     """The place of its oldest ready event: a smaller one has waited longer. Only comparable within one inbox."""
 
 
+class Look(NamedTuple):
+    """What one look at the flows found."""
+
+    flows: Sequence[Flow]
+    is_all: bool
+    """No other flow had a ready event. It is False where there was no room for more, or where the search for new ones
+    was put off."""
+
+
 class Round:
     """One look at the flows, in searches that go once around all of them at most, from where the look before ended."""
 

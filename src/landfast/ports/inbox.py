@@ -14,7 +14,7 @@ from landfast.domain.audit import Finished
 from landfast.domain.census import Census, TallyReport
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.filter import Filter
-from landfast.domain.flow import Flow
+from landfast.domain.flow import Flow, Look
 from landfast.domain.ids import BootId, EventId, InboxId, Token, WorkerId
 from landfast.domain.outcome import Claim, Settlement
 from landfast.domain.summary import Cursor, EventRecord, EventSummary
@@ -63,11 +63,12 @@ class Workbench(Protocol):
         once, `body_missing`, and not returned."""
         ...
 
-    async def flows(self) -> Sequence[Flow]:
+    async def flows(self, *, is_thorough: bool = False) -> Look:
         """Every source and type that has a ready event, with the place of the oldest one. Where there are more than
         `FLOWS_AT_MOST`, so many or more come at a time, and each look goes on where the one before ended. Delayed
         events that are due are woken first. A million events of one flow make this no slower. An event that was
-        released, or committed late, may be missing for a second."""
+        released, or committed late, may be missing for a second. The search for new flows may be put off for as long
+        where it is slow; a thorough look, by whoever found nothing to take, puts it off only where it is very slow."""
         ...
 
     async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from landfast.domain.flow import FLOWS_AT_MOST
 from landfast.domain.ids import Token
 from landfast.domain.outcome import Claim
 from landfast.ports.inbox import Workbench
@@ -61,12 +60,14 @@ class Claiming:
 
     async def _look(self, hold: Hold) -> tuple[Choice | None, bool]:
         """What to take, and whether that was found among all that wait. Where no type of a look may be taken, those
-        that did not fit into it are looked at before the hand rests."""
+        that it left out are looked at before the hand rests."""
         seen = set[tuple[str, str]]()
+        is_thorough = False
         while True:
-            flows = await self.bench.flows()
+            flows, is_all = await self.bench.flows(is_thorough=is_thorough)
             choice = self.shares.choose(hold, flows, self.execution.handlers_of, now=self.execution.clock.monotonic())
-            is_all, names = len(flows) < FLOWS_AT_MOST, {(flow.source, flow.type) for flow in flows}
-            if choice is not None or is_all or names <= seen:
+            names = {(flow.source, flow.type) for flow in flows}
+            if choice is not None or is_all or (is_thorough and names <= seen):
                 return choice, is_all
             seen |= names
+            is_thorough = True

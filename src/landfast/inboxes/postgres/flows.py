@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from landfast.domain.flow import FLOWS_AT_MOST, START, Flow, Round
+from landfast.domain.flow import FLOWS_AT_MOST, START, Flow, Look, Round
 from landfast.inboxes.postgres.connection import Connection
 from landfast.inboxes.postgres.statements import SQL
 from landfast.ports.clock import Clock
@@ -13,8 +11,12 @@ RESCAN_EVERY = 1.0
 """Seconds. Below its place in a flow lie events that were released, or that committed late: none waits longer."""
 
 QUICK_SCAN = 0.005
-"""Seconds. A search for new flows that takes longer wades through what is left of finished rows, which an old
+"""Seconds. A search for new flows that takes longer may wade through what is left of finished rows, which an old
 transaction keeps from being removed: then it is made once a second, and not at every look."""
+
+SLOW_SCAN = 0.1
+"""Seconds. A search that takes less may be slow for another reason, such as a busy machine. Whoever has nothing else to
+do makes it anyway: to rest instead would let an event of a new flow wait for the next poll."""
 
 
 class Flows:
@@ -26,9 +28,9 @@ class Flows:
         self._after = START
         """Where the next look begins to search."""
 
-    async def look(self, connection: Connection) -> Sequence[Flow]:
+    async def look(self, connection: Connection, *, is_thorough: bool) -> Look:
         began = self._clock.monotonic()
-        is_search = self._search_took < QUICK_SCAN
+        is_search = self._search_took < (SLOW_SCAN if is_thorough else QUICK_SCAN)
         if began - self._rescanned_at >= RESCAN_EVERY:
             self._rescanned_at, is_search = began, True
             self._places = {}
@@ -40,7 +42,7 @@ class Flows:
                 more, is_over = await self._find(connection, look, is_search=True)
                 ready |= more
             self._after = look.after
-        return [*ready.values()]
+        return Look([*ready.values()], is_all=is_search and len(ready) < FLOWS_AT_MOST)
 
     async def _find(
         self, connection: Connection, look: Round, *, is_search: bool

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from landfast.domain.flow import Flow
+from landfast.domain.flow import Flow, Look
 from landfast.domain.ids import Token, WorkerId
 from landfast.domain.outcome import Claim, without_body
 from landfast.domain.unhandled import UnhandledCount
@@ -67,12 +67,12 @@ class Working:
                 found += await self._claim(connection, token, lease, limit - len(found))
             return [rows.claim(row) for row in await _with_bodies(connection, found)]
 
-    async def flows(self) -> Sequence[Flow]:
+    async def flows(self, *, is_thorough: bool = False) -> Look:
         async with self._connections.working() as connection:
             await self._wake(connection, enough=True)
-            found = await self._flows.look(connection)
-            if not found and await self._wake(connection, enough=False):
-                found = await self._flows.look(connection)
+            found = await self._flows.look(connection, is_thorough=is_thorough)
+            if not found.flows and await self._wake(connection, enough=False):
+                found = await self._flows.look(connection, is_thorough=is_thorough)
         return found
 
     async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from landfast.domain.flow import FLOWS_AT_MOST, START, Flow, Round
+from landfast.domain.flow import FLOWS_AT_MOST, START, Flow, Look, Round
 from landfast.domain.ids import EventId, Token, WorkerId, tokens_of
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, without_body
@@ -38,12 +38,12 @@ class Working:
             return await self._file.run(partial(self._claim, asked))
         return await self._file.run(partial(self._claim_flows, asked, flows))
 
-    async def flows(self) -> Sequence[Flow]:
+    async def flows(self, *, is_thorough: bool = False) -> Look:  # noqa: ARG002 - every look is thorough here
         # Where there are more, the next look begins after these.
         look = Round(self._flows_after)
         found = await self._file.run(partial(self._flows, look))
         self._flows_after = look.after
-        return found
+        return Look(found, is_all=len(found) < FLOWS_AT_MOST)
 
     async def claim_suspect(self, *, token: Token, lease: float) -> Claim | None:
         return await self._file.run(partial(self._claim_suspect, self._lease(token, lease)))
