@@ -1,9 +1,7 @@
 SELECT h.seq, h.event_id, b.source, b.key, h.run,
-       -- Forced: by the line that made it ready again, if any did.
-       (SELECT r.signal = 'replay' AND r.reason = 'forced' FROM history r
-        WHERE r.received_at = h.received_at AND r.event_id = h.event_id AND r.seq < h.seq
-          AND r.signal IN ('replay', 'recover')
-        ORDER BY r.seq DESC LIMIT 1),
+       -- Forced: by the replay that began this run. A recovery begins none.
+       EXISTS (SELECT 1 FROM history f WHERE f.received_at = h.received_at AND f.event_id = h.event_id
+                                         AND f.run = h.run AND f.signal = 'replay' AND f.reason = 'forced'),
        h.handlers, CASE WHEN h.handlers IS NULL THEN h.attempts END
 FROM history h
 JOIN identity i ON i.event_id = h.event_id

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from landfast.domain.audit import Mark
 from landfast.domain.filter import Filter
 from landfast.domain.ids import HandlerName
@@ -36,6 +38,22 @@ class AuditConformance:
         await _finish_all(bench.inbox, 2)
         newest = await bench.inbox.newest_line()
         assert [(one.key, one.run) for one in await bench.inbox.finished(after=first, upto=newest)] == [(again.key, 2)]
+
+    @pytest.mark.parametrize("forced", [False, True])
+    async def test_a_finished_run_is_as_forced_as_its_replay_also_after_a_recovery(
+        self,
+        bench: Bench,
+        forced: bool,  # noqa: FBT001 - pytest passes it by name
+    ) -> None:
+        held = await event_in(bench.inbox, State.DONE)
+        await bench.inbox.replay([held.event_id], forced=forced, who="ada")
+        await _finish_all(bench.inbox, 2)
+        for number in (3, 4):
+            (finished,) = await bench.inbox.finished(after=0, upto=await bench.inbox.newest_line())
+            assert (finished.run, finished.forced) == (2, forced)
+            assert [found async for found in bench.inbox.walk_done(Filter(), chunk=5)] == [[finished]]
+            assert await bench.inbox.recover([held.event_id], who="ada") == 1
+            await _finish_all(bench.inbox, number)
 
     async def test_finished_lines_are_found_by_range_oldest_first(self, bench: Bench) -> None:
         await bench.inbox.record(deliveries(7))

@@ -65,6 +65,24 @@ class OperateConformance:
         again = await claim_one(bench.inbox, 3)
         assert (again.run, again.forced) == (2, True)
 
+    @pytest.mark.parametrize("forced", [False, True])
+    async def test_a_recovered_run_is_as_forced_as_it_was(
+        self,
+        bench: Bench,
+        forced: bool,  # noqa: FBT001 - pytest passes it by name
+    ) -> None:
+        held = await event_in(bench.inbox, State.DONE)
+        await bench.inbox.replay([held.event_id], forced=True, who="ada")
+        await bench.inbox.settle([settlement(await claim_one(bench.inbox, 2), Signal.FINISH)])
+        if not forced:
+            await bench.inbox.replay([held.event_id], forced=False, who="ada")
+            await bench.inbox.settle([settlement(await claim_one(bench.inbox, 3), Signal.FINISH)])
+        for number in (4, 5):  # a ledger may be lost twice
+            assert await bench.inbox.recover([held.event_id], who="ada") == 1
+            again = await claim_one(bench.inbox, number)
+            assert (again.run, again.forced) == (2 if forced else 3, forced)
+            await bench.inbox.settle([settlement(again, Signal.FINISH)])
+
     async def test_a_replay_counts_only_what_it_started(self, bench: Bench) -> None:
         kinds = [State.DONE, State.DEAD, State.UNHANDLED, State.DELAYED, State.CLAIMED, State.READY]
         held = [
