@@ -57,7 +57,7 @@ _SQLITE = """
 INSERT INTO shelf (event_id, state, received_at, body_seq, source, type, run, forced, suspect, crashes, tries, handler,
                    reason, error, message)
 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})
-SELECT randomblob(16), 'unhandled', i, 0, 'stripe', 'type.' || (i % {types}), 1, 0, 0, 0, '{{}}', '', 'no_handler',
+SELECT randomblob(16), 'unhandled', i, i, 'stripe', 'type.' || (i % {types}), 1, 0, 0, 0, '{{}}', '', 'no_handler',
        '', ''
 FROM n
 """

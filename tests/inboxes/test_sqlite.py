@@ -106,6 +106,7 @@ class TestMigrating:
             ("DROP INDEX history_by_event", "not the one that Landfast made"),
             ("ALTER TABLE work RENAME COLUMN lane TO track", "not the one that Landfast made"),
             ("DROP TABLE identity; CREATE TABLE identity (event_id, received_at, seq)", "lost the unique constraint"),
+            ("DROP VIEW summary; DROP TABLE shelf; CREATE TABLE shelf (event_id)", "table shelf has lost the unique"),
             ("DROP VIEW summary; DROP TABLE meta", "schema is broken: no such table"),
         ],
     )

@@ -65,7 +65,7 @@ class Operating:
     def _show(self, event: EventId) -> EventRecord | None:
         with self._file.reading() as connection:
             for seq, headers, body, tries, token, since in ask(connection, "show", (event,)):
-                found = ask(connection, "find_summaries", (seq,)) or ask(connection, "find_bodiless", (event,))
+                found = ask(connection, "find_summaries", (seq,)) or ask(connection, "find_bodiless", (seq, event))
                 if not found:
                     break
                 summary = rows.summary(found[0])
@@ -99,8 +99,8 @@ def _make_ready(
 ) -> bool:
     """Back to work, from the shelf or from what is done; whether it was there."""
     for statement, was in _WAYS_BACK[signal]:
-        for received_at, run in ask(connection, statement, {"event_id": event, "forced": forced}):
-            ask(connection, "unshelve", (event,))
+        for body_seq, received_at, run in ask(connection, statement, {"event_id": event, "forced": forced}):
+            ask(connection, "unshelve", (body_seq, event))
             reason = "forced" if forced else ""
             history.add(connection, event, received_at, at=at, run=run, signal=signal, reason=reason, who=who, was=was)
             return True

@@ -83,7 +83,7 @@ class Finding:
             read = [
                 rows.summary(row)
                 for seq, _, event in window
-                for row in ask(connection, "find_summaries", (seq,)) or ask(connection, "find_bodiless", (event,))
+                for row in ask(connection, "find_summaries", (seq,)) or ask(connection, "find_bodiless", (seq, event))
             ]
         matching = [summary for summary in read if _matches(wanted, summary)]
         if len(window) < WINDOW:

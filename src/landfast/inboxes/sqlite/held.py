@@ -34,10 +34,10 @@ class Holding:
 
 
 def _move_one(connection: apsw.Connection, event: EventId, signal: Signal, *, at: int, who: str) -> bool:
-    for received_at, run, reason in ask(connection, "held", (event,)):
-        ask(connection, signal, (event,))
+    for body_seq, received_at, run, reason in ask(connection, "held", {"event_id": event}):
+        ask(connection, signal, (body_seq, event))
         if signal is Signal.ADMIT:
-            ask(connection, "unshelve", (event,))
+            ask(connection, "unshelve", (body_seq, event))
         # The line of history keeps what it was held for: on the shelf it is gone.
         history.add(connection, event, received_at, at=at, run=run, signal=signal, reason=reason, who=who)
         return True

@@ -126,7 +126,7 @@ class Working:
         """Crash before the COMMIT: they are unhandled as before, and the next worker that asks finds them again."""
         back = partial(_unshelve, statement="requeue", signal=Signal.REQUEUE, now=rows.micros(self._clock.now()))
         with self._file.writing(durable=False) as connection:
-            return sum(back(connection, event) for (event,) in ask(connection, "requeue_candidates", asked))
+            return sum(back(connection, *place) for place in ask(connection, "requeue_candidates", asked))
 
     def _resume(self, limit: int) -> int:
         """Crash before the COMMIT: the next one who asks finds them again."""
@@ -134,7 +134,7 @@ class Working:
         back = partial(_unshelve, statement="resume", signal=Signal.RESUME, now=now)
         with self._file.writing(durable=False) as connection:
             free = ask(connection, "resume_candidates", {"now": now, "limit": limit})
-            return sum(back(connection, event) for (event,) in free)
+            return sum(back(connection, *place) for place in free)
 
 
 def _read(connection: apsw.Connection, asked: dict[str, Any], leased: Sequence[tuple[int]]) -> list[Claim]:
@@ -148,9 +148,11 @@ def _read(connection: apsw.Connection, asked: dict[str, Any], leased: Sequence[t
     return claims
 
 
-def _unshelve(connection: apsw.Connection, event: EventId, *, statement: str, signal: Signal, now: int) -> bool:
-    moved = ask(connection, statement, {"event_id": event})
+def _unshelve(
+    connection: apsw.Connection, body_seq: int, event: EventId, *, statement: str, signal: Signal, now: int
+) -> bool:
+    moved = ask(connection, statement, (body_seq, event))
     for received_at, run in moved:
-        ask(connection, "unshelve", (event,))
+        ask(connection, "unshelve", (body_seq, event))
         history.add(connection, event, received_at, at=now, run=run, signal=signal)
     return bool(moved)

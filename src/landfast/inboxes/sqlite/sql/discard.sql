@@ -1,2 +1,2 @@
 UPDATE shelf SET state = 'dead', reason = 'discarded', message = 'was held: ' || reason
-WHERE event_id = ? AND state = 'held'
+WHERE body_seq = ? AND event_id = ? AND state = 'held'

@@ -8,4 +8,4 @@ FROM identity i
 JOIN summary s ON s.seq = i.seq
 JOIN body b ON b.seq = i.seq
 WHERE i.event_id = :event_id AND s.state = 'done'
-RETURNING received_at, run
+RETURNING body_seq, received_at, run

@@ -2,5 +2,6 @@
 INSERT INTO work (event_id, received_at, body_seq, source, type, lane, run, forced, suspect, crashes, tries)
 SELECT event_id, received_at, body_seq, source, type, lane, run + 1, :forced, 0, 0, '{}'
 FROM shelf
-WHERE event_id = :event_id AND state IN ('dead', 'unhandled')
-RETURNING received_at, run
+WHERE body_seq = (SELECT seq FROM identity WHERE event_id = :event_id) AND event_id = :event_id
+  AND state IN ('dead', 'unhandled')
+RETURNING body_seq, received_at, run

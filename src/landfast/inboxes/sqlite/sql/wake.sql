@@ -5,4 +5,4 @@ FROM shelf
 WHERE state = 'delayed' AND due_at <= :now
 ORDER BY due_at, event_id
 LIMIT :limit
-RETURNING event_id
+RETURNING body_seq, event_id

@@ -1,0 +1,111 @@
+"""The shelf on SQLite lies in the order of arrival: what is on it already costs those nothing who move an event."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import apsw
+import pytest
+
+from landfast import sqlfiles
+from landfast.domain.lifecycle import Signal, State
+from landfast.inboxes.sqlite.statements import SQL
+from landfast.testing.conformance.inbox.bench import claim
+from landfast.testing.factory import DELAY, deliveries, delivery, event_in, settlement
+from tests.inboxes.sqlite_bench import SqliteBench, by_hand
+
+MOVED = 200
+WAITING = 20_000
+FULL = f"""
+INSERT INTO shelf (event_id, state, received_at, body_seq, source, type, run, forced, suspect, crashes, tries, handler,
+                   reason, error, message)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {WAITING})
+SELECT randomblob(16), 'unhandled', i, -i, 'shop', 'type.' || (i % 40), 1, 0, 0, 0, '{{}}', '', 'no_handler', '', ''
+FROM n;
+PRAGMA wal_checkpoint(TRUNCATE);
+"""
+WAL_HEADER_BYTES, WAL_FRAME_BYTES = 32, 24 + 4096
+FOUND_BY_ID = ["held", "replay", "settle_bury_shelved", "settle_finish_shelved", "show"]
+FOUND_BY_PLACE = ["admit", "discard", "find_bodiless", "requeue", "resume", "unshelve"]
+BEFORE = 6
+"""Migrations before the one that put the shelf in order."""
+SHELVED = [State.DELAYED, State.UNHANDLED, State.DEAD, State.HELD, State.PAUSED]
+
+
+def pages_written(path: Path) -> int:
+    """Since the last time: each COMMIT writes every page that it changed once."""
+    size = Path(f"{path}-wal").stat().st_size
+    by_hand(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    return max(0, size - WAL_HEADER_BYTES) // WAL_FRAME_BYTES
+
+
+async def test_a_move_changes_as_few_pages_of_a_full_shelf_as_of_an_empty_one(tmp_path: Path) -> None:
+    pages: dict[str, list[int]] = {}
+    for name in ("empty", "full"):
+        bench = SqliteBench(tmp_path / f"{name}.db")
+        await bench.inbox.open()
+        await bench.inbox.migrate()
+        if name == "full":
+            by_hand(bench.path, FULL)
+        await bench.inbox.record(deliveries(MOVED))
+        claims = await claim(bench.inbox, 1, limit=MOVED)
+        pages_written(bench.path)
+        await bench.inbox.settle([settlement(one, Signal.SHELVE) for one in claims])
+        shelving = pages_written(bench.path)
+        assert await bench.inbox.requeue(source="shop", type="order.created", limit=MOVED) == MOVED
+        pages[name] = [shelving, pages_written(bench.path)]
+        await bench.close()
+    # The trees of a full shelf are deeper: some pages more, whatever is moved.
+    assert all(full <= empty + MOVED // 10 for empty, full in zip(pages["empty"], pages["full"], strict=True)), pages
+
+
+@pytest.mark.parametrize("statement", [*FOUND_BY_ID, *FOUND_BY_PLACE])
+async def test_one_event_is_found_by_its_place(bench: SqliteBench, statement: str) -> None:
+    plan = _plan(bench.path, SQL[statement])
+    assert [step for step in plan if "PRIMARY KEY (body_seq=? AND event_id=?)" in step], plan
+    assert not [step for step in plan if step.startswith("SCAN")], plan
+
+
+async def test_a_shelf_of_before_is_put_in_order_and_keeps_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = SqliteBench(tmp_path / "inbox.db")
+    known = sqlfiles.migrations("landfast.inboxes.sqlite")
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlfiles, "migrations", lambda _package: known[:BEFORE])
+        await bench.inbox.open()
+        assert len(await bench.inbox.migrate()) == BEFORE
+    names = "event_id, state, due_at, received_at, body_seq, source, type, lane, run, forced, suspect, crashes, tries"
+    everything = f"SELECT {names}, handler, reason, error, message FROM shelf ORDER BY event_id"
+    for number, state in enumerate(SHELVED):
+        await event_in(bench.inbox, state, delivery(f"evt_{state}", entity="customer_7"), number=number)
+    before = by_hand(bench.path, everything)
+
+    assert len(await bench.inbox.migrate()) == len(known) - BEFORE
+
+    assert by_hand(bench.path, everything) == before and len(before) == len(SHELVED)
+    assert list(await bench.inbox.problems()) == []
+    assert by_hand(bench.path, "SELECT * FROM unhandled_count") == [("shop", "order.created", 1)]
+    await _must_all_go_on(bench)
+    await bench.close()
+
+
+async def _must_all_go_on(bench: SqliteBench) -> None:
+    ids = {state: delivery(f"evt_{state}", entity="customer_7").event_id for state in SHELVED}
+    assert await bench.inbox.requeue(source="shop", type="order.created", limit=10) == 1
+    assert await bench.inbox.replay([ids[State.DEAD]], forced=False, who="ada") == 1
+    assert await bench.inbox.admit([ids[State.HELD]], who="ada") == 1
+    assert await bench.inbox.resume(limit=10) == 1
+    await bench.advance(DELAY + 1)
+    assert {one.event_id for one in await claim(bench.inbox, 50, limit=10)} == set(ids.values())
+    assert by_hand(bench.path, "SELECT (SELECT count(*) FROM shelf), count(*) FROM unhandled_count") == [(0, 0)]
+
+
+def _plan(path: Path, sql: str) -> list[str]:
+    connection = apsw.Connection(str(path))
+    try:
+        values: object = dict.fromkeys(re.findall(r":(\w+)", sql)) or [None] * sql.count("?")
+        return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]  # type: ignore[arg-type]
+    finally:
+        connection.close()
