@@ -39,6 +39,7 @@ async def test_requeue_finds_one_type_by_its_index_in_order(bench: PostgresBench
     assert "Index Scan Backward using shelf_unhandled" in searched
     assert "(source = $1) AND (type = $2)" in searched
     assert "Sort" not in searched
+    assert "TID Cond: (ctid = ANY" in plan
 
 
 async def test_the_rows_of_the_counters_are_made_one_and_the_counts_stay(

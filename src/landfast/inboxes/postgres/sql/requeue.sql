@@ -1,11 +1,13 @@
+-- By ctid: by their random ids, each would be looked for in a page of its own. The lock keeps place and state as they
+-- were found, so no other guard is needed, and none may lead the planner to another index.
 WITH matched AS (
     DELETE FROM landfast.shelf
-    WHERE event_id = ANY (ARRAY(
-        SELECT event_id FROM landfast.shelf
+    WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM landfast.shelf
         WHERE state = 'unhandled' AND source = $1 AND type = $2
         ORDER BY received_at DESC, event_id DESC LIMIT $3
         FOR UPDATE SKIP LOCKED
-    )) AND state = 'unhandled'
+    ))
     RETURNING *
 ),
 noted AS (

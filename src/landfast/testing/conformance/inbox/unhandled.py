@@ -73,6 +73,20 @@ class UnhandledConformance:
         assert [(one.key, one.run) for one in again] == [("evt_0000", 1)]
         assert await bench.inbox.requeue(source="shop", type="order.created", limit=10) == 0
 
+    async def test_workers_that_requeue_at_once_take_each_event_once(self, bench: Bench) -> None:
+        await bench.inbox.record(deliveries(60))
+        claims = await claim(bench.inbox, 1, limit=60)
+        await bench.inbox.settle([settlement(one, Signal.SHELVE) for one in claims])
+        inboxes = [bench.inbox, await bench.another(), await bench.another()]
+        asked = [inbox.requeue(source="shop", type="order.created", limit=30) for inbox in inboxes]
+        taken = sum(await asyncio.gather(*asked))
+        # Whoever meets another's lock passes over it, and so may find fewer.
+        while more := await bench.inbox.requeue(source="shop", type="order.created", limit=30):
+            taken += more
+        assert taken == 60
+        assert len({one.event_id for one in await claim(bench.inbox, 2, limit=100)}) == 60
+        assert list(await bench.inbox.unhandled()) == []
+
     async def test_the_longest_names_are_counted_and_requeued(self, bench: Bench) -> None:
         what = delivery(source=LONGEST_SOURCE, type=LONGEST_TYPE)
         await event_in(bench.inbox, State.UNHANDLED, what)
