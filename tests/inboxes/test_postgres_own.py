@@ -33,7 +33,7 @@ async def bench(database: str) -> AsyncIterator[PostgresBench]:
 
 
 @pytest.mark.req("R3")
-async def test_a_record_is_flushed_at_its_commit_and_claims_and_settles_are_not(
+async def test_a_record_is_flushed_at_its_commit_and_what_workers_do_is_not(
     bench: PostgresBench, database_name: str
 ) -> None:
     # The sessions default to the opposite for recording; a deferred trigger sees what holds at COMMIT.
@@ -49,6 +49,11 @@ async def test_a_record_is_flushed_at_its_commit_and_claims_and_settles_are_not(
     held = await claim_one(bench.inbox, 1)
     await bench.inbox.settle([settlement(held, Signal.FINISH)])
     assert await bench.fetch("SELECT noted FROM noted") == ["off", "off"]
+
+    await event_in(bench.inbox, State.UNHANDLED, delivery("unhandled"), number=2)
+    await _note_at_commit(bench, "shelf", "DELETE")
+    assert await bench.inbox.requeue(source="shop", type="order.created", limit=10) == 1
+    assert await bench.fetch("SELECT noted FROM noted") == ["off"]
 
 
 @pytest.mark.req("R3")
