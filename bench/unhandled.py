@@ -89,6 +89,7 @@ class Subject:
         await self._settle(claims, Signal.FINISH)
         await self._timed("counts of all types", self._inbox.unhandled)
         await self._timed("a worker's look, nothing to take up", self._requeue.look)
+        await self._timed("census, for status and proof", self._inbox.census)
         await self._timed("requeue of a type that has none", lambda: self._take("none"))
         await self._inbox.record(self._deliveries(REQUEUED_AT_ONCE, "taken"))
         claims = await self._claim(REQUEUED_AT_ONCE)

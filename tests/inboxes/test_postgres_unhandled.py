@@ -42,6 +42,19 @@ async def test_requeue_finds_one_type_by_its_index_in_order(bench: PostgresBench
     assert "TID Cond: (ctid = ANY" in plan
 
 
+async def test_the_census_passes_over_what_is_counted_already(bench: PostgresBench) -> None:
+    connection = await asyncpg.connect(bench.dsn)
+    try:
+        # In an empty table a scan is cheaper than anything.
+        await connection.execute("SET enable_seqscan = off; SET enable_bitmapscan = off")
+        plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN {SQL['census_shelf']}"))
+    finally:
+        await connection.close()
+    assert "Index Only Scan using shelf_listing" in plan
+    assert "Index Cond: (state = ANY ('{delayed,dead,held,paused}'::text[]))" in plan
+    assert "Seq Scan on unhandled_count" in plan
+
+
 async def test_the_rows_of_the_counters_are_made_one_and_the_counts_stay(
     bench: PostgresBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

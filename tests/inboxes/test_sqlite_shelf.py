@@ -67,6 +67,12 @@ async def test_one_event_is_found_by_its_place(bench: SqliteBench, statement: st
     assert not [step for step in plan if step.startswith("SCAN")], plan
 
 
+async def test_the_census_passes_over_what_is_counted_already(bench: SqliteBench) -> None:
+    plan = _plan(bench.path, SQL["census_shelf"])
+    assert "SEARCH shelf USING COVERING INDEX shelf_by_arrival (state=?)" in plan
+    assert [step for step in plan if step.startswith("SCAN")] == ["SCAN unhandled_count"]
+
+
 async def test_a_shelf_of_before_is_put_in_order_and_keeps_everything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
