@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from landfast.domain.errors import ConfigError, InboxUnavailableError, RowRefusedError
+from landfast.postgres_types import KnowingConnection
 
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record] | asyncpg.Connection[asyncpg.Record]"
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
@@ -96,6 +97,7 @@ async def _pool(dsn: str, size: int) -> Pool:
             reset=_keep,
             timeout=CONNECTS_WITHIN,
             command_timeout=ANSWERS_WITHIN,
+            connection_class=KnowingConnection,
         )
         async with pool.acquire():
             return pool

@@ -11,6 +11,7 @@ from landfast import sqlfiles
 from landfast.domain.errors import ConfigError
 from landfast.ledgers import limits, schema
 from landfast.ledgers.postgres import faults, rows
+from landfast.postgres_types import KnowingConnection
 
 if TYPE_CHECKING:
     from asyncpg import Connection, Record
@@ -40,6 +41,7 @@ async def connect(dsn: str, *, handlers: int, desk: int, named: str) -> list[Poo
                 statement_cache_size=statements,
                 timeout=limits.CONNECT_WAIT,
                 command_timeout=patience,
+                connection_class=KnowingConnection,
             )
             pools.append(pool)
             await pool
