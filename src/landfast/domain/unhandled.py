@@ -35,4 +35,4 @@ class Wants:
     """Patterns of types that nobody wants, whatever handlers there are: done at once."""
 
     def ignores(self, type_: str) -> bool:
-        return any(matches(pattern, type_) for pattern in self.ignore)
+        return bool(self.ignore) and any(matches(pattern, type_) for pattern in self.ignore)

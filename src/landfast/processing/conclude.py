@@ -38,6 +38,9 @@ RECALLED = "recalled"
 GIVES_BACK = frozenset({"stopping", SLOW_NEIGHBOUR, RECALLED})
 """Reasons for which an event is ready again at once."""
 
+_TRIED_AND_DONE = Tries(came_to=Outcome.DONE)
+# Made once, because nearly every event comes to it.
+
 
 @dataclass(slots=True)
 class Tomb:
@@ -84,7 +87,7 @@ class Docket:
 
     @property
     def done(self) -> tuple[HandlerName, ...]:
-        return tuple(name for name, tries in self.tries.items() if tries.came_to is Outcome.DONE)
+        return tuple([name for name, tries in self.tries.items() if tries.came_to is Outcome.DONE])
 
     @property
     def buried(self) -> frozenset[str]:
@@ -111,7 +114,7 @@ class Conclusion:
             name = work.handler.name
             match result:
                 case Done():
-                    docket.tries[name] = Tries(came_to=Outcome.DONE)
+                    docket.tries[name] = _TRIED_AND_DONE
                     outcome = "done" if result.ran else "skipped"
                     docket.attempts.append(Attempt(name, work.event.attempt, outcome, _ms(result.seconds)))
                 case Buried():
@@ -232,7 +235,7 @@ class Conclusion:
             if receipt.outcome is Outcome.DEAD and is_of_this_run and name not in docket.buried:
                 docket.tombs.append((name, Tomb.read(receipt.result or b"{}")))
             elif receipt.outcome is Outcome.DONE and receipt.key.run <= docket.claim.run:
-                docket.tries[name] = Tries(came_to=Outcome.DONE)
+                docket.tries[name] = _TRIED_AND_DONE
         for docket in digests.values():
             # The ledger was restored, and has forgotten it: the event has not.
             marked = (name for name, tries in docket.tries.items() if tries.came_to is Outcome.DEAD)

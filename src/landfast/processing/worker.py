@@ -20,7 +20,7 @@ from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.wakeup import Wakeup
 from landfast.processing.claiming import Claiming
 from landfast.processing.conclude import Conclusion
-from landfast.processing.crew import Crew
+from landfast.processing.crew import ENOUGH, Crew
 from landfast.processing.effect_loop import EffectLoop
 from landfast.processing.execute import Execution
 from landfast.processing.gate import Gate
@@ -118,7 +118,7 @@ class Worker:
         # By this line the worker is found that `events show` names.
         telemetry.info("worker_started", worker=self._worker, host=socket.gethostname(), pid=os.getpid())
         suspects, tell = self._suspects, self._tell_suspects
-        work: dict[str, Loop] = {f"hand {number}": self._hand for number in range(self._hands)}
+        work: dict[str, Loop] = {f"hand {number}": partial(self._hand, number) for number in range(self._hands)}
         work["suspects"] = suspects.run_between if tell is None else partial(suspects.report, tell)
         work["effects"] = self._effect_loop.run
         await self._work(work)
@@ -199,8 +199,10 @@ class Worker:
             await self._stopping.pause(LOOK_EVERY, self._switches.heard)
             loops.check()
 
-    async def _hand(self) -> None:
+    async def _hand(self, number: int) -> None:
         pace = Pace()
+        if number >= ENOUGH:
+            await self._crew.rest()  # all at once they would open as many connections, to take one event each
         while not self._stopping.is_set():
             try:
                 with self.outages.turn() as may_start:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import asyncpg
 import msgspec
@@ -79,7 +80,8 @@ def finished(row: asyncpg.Record) -> Finished:
     return Finished(row["seq"], event, row["source"], row["key"], row["run"], handlers, row["forced"])
 
 
-def handlers_text(handlers: Sequence[HandlerName]) -> str:
+@lru_cache(1_000)  # nearly every event is done by the same few
+def handlers_text(handlers: tuple[HandlerName, ...]) -> str:
     return text("\n".join(handlers))
 
 

@@ -28,7 +28,7 @@ def add(
     reason: str = "",
     who: str = "",
     was: State | None = None,
-    handlers: Sequence[HandlerName] | None = None,
+    handlers: tuple[HandlerName, ...] | None = None,
 ) -> None:
     """`was` where the event is done no longer; `handlers` where it is now."""
     told = (rows.attempts_text(attempts), rows.text(reason), rows.text(who))

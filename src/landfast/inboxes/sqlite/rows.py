@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -114,7 +115,8 @@ def finished(row: Sequence[Any]) -> Finished:
     return Finished(seq, event_id, source, key, run, handlers, bool(forced))
 
 
-def handlers_text(handlers: Sequence[HandlerName]) -> str:
+@lru_cache(1_000)  # nearly every event is done by the same few
+def handlers_text(handlers: tuple[HandlerName, ...]) -> str:
     return text("\n".join(handlers))
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from landfast.ledgers.limits import RECEIPT_WAIT
+from landfast.ledgers import limits
 from landfast.ledgers.sqlite import rows
 
 _SETTINGS = (
@@ -62,7 +62,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path,
         factory=_Connection,
-        timeout=RECEIPT_WAIT,
+        timeout=limits.RECEIPT_WAIT,
         isolation_level=None,  # we say BEGIN and COMMIT ourselves
         check_same_thread=False,  # a `def` handler may use tx.connection from its own thread
     )

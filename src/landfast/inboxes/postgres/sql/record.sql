@@ -28,11 +28,12 @@ ready AS (
     SELECT event_id, received_at, source, entity, type
     FROM delivery JOIN fresh USING (event_id)
     ORDER BY place
+    RETURNING source
 ),
 counted AS (
     -- The last lock that is taken: whoever waits for this row holds nothing that its owner still needs.
     INSERT INTO landfast.counted AS t (boot, slot, source, stored)
-    SELECT $11, $12, source, count(*) FROM delivery JOIN fresh USING (event_id) GROUP BY source ORDER BY source
+    SELECT $11, $12, source, count(*) FROM ready GROUP BY source ORDER BY source
     ON CONFLICT (boot, slot, source) DO UPDATE SET stored = t.stored + EXCLUDED.stored
 )
 SELECT event_id, current_setting('fsync') AS fsync FROM durably LEFT JOIN fresh ON setting = 'on'
