@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from landfast.app.system import SystemChance, SystemClock
+from landfast.inboxes.postgres import PostgresInbox
+from landfast.ledgers.postgres import PostgresLedger
 from tests.servers import Postgres
 
 
@@ -14,6 +19,11 @@ def pytest_configure() -> None:
     """A shell starts what it puts in the background with Ctrl-C ignored, and every child inherits that: the tests of
     Ctrl-C would wait for ever."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests first: whoever runs one that begins last keeps all the others waiting for the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +35,31 @@ def postgres() -> Iterator[Postgres]:
         yield server
     finally:
         server.destroy()
+
+
+@pytest.fixture(scope="session")
+def migrated(postgres: Postgres) -> str:
+    """A database to copy: hundreds of tests need not migrate each. It has the tables of an inbox and of a ledger."""
+
+    async def migrate(dsn: str) -> None:
+        clock, chance = SystemClock(), SystemChance()
+        for store in (PostgresInbox(dsn, clock=clock, chance=chance), PostgresLedger(dsn, clock=clock, chance=chance)):
+            await store.open()
+            await store.migrate()
+            await store.close()
+
+    name = postgres.new_database()
+    with ThreadPoolExecutor(1) as thread:  # a fixture that is asked for by another one may be on a running loop
+        thread.submit(asyncio.run, migrate(postgres.dsn(name))).result()
+    return name
+
+
+@pytest.fixture
+def migrated_database(postgres: Postgres, migrated: str) -> Iterator[str]:
+    """The DSN of a database of its own with the tables of an inbox and of a ledger, and nothing in them."""
+    name = postgres.new_database(template=migrated)
+    yield postgres.dsn(name)
+    postgres.drop_database(name)
 
 
 @pytest.fixture

@@ -27,7 +27,6 @@ from landfast.intake.tally import Tally
 from landfast.ledgers import limits
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.sqlite import SqliteLedger
-from landfast.ledgers.sqlite import thread as sqlite_thread
 from landfast.ports.inbox import Archive, Recorder, Workbench
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.provider import Provider, Secret
@@ -276,6 +275,5 @@ def sha(body: bytes) -> str:
 
 
 def live(plan: Plan, say: Callable[[Word], None]) -> None:
-    for module in (limits, sqlite_thread):
-        vars(module)["RECEIPT_WAIT"] = plan.patience
+    limits.RECEIPT_WAIT = plan.patience
     asyncio.run(Life(plan, say).run())

@@ -5,6 +5,7 @@ python -m tests.crash.nursery, with a plan or a word on each line of its input, 
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import signal
@@ -14,8 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import asyncpg
 import msgspec
 
+from landfast.postgres_types import KnowingConnection
 from tests.crash.life import live
 from tests.crash.plans import Ending, Plan, Word
 
@@ -74,9 +77,14 @@ def serve() -> None:
     gc.collect()
     gc.freeze()  # what is there already need not be looked at, and copied, by every child
     pipes: dict[int, int] = {}
+    is_primed = False
     for line in sys.stdin.buffer:
         if line.startswith(b"{"):
-            pid, pipe = _bear(msgspec.json.decode(line, type=Plan))
+            plan = msgspec.json.decode(line, type=Plan)
+            if plan.store == "postgres" and not is_primed:
+                asyncio.run(_learn_types(plan.dsn))
+                is_primed = True
+            pid, pipe = _bear(plan)
             pipes[pid] = pipe
         else:
             pid = int(line)
@@ -86,6 +94,13 @@ def serve() -> None:
     for pid in pipes:  # stopped, and forgotten by a test that failed
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+
+
+async def _learn_types(dsn: str) -> None:
+    """Every child would ask the server for them, and that takes longer than to live."""
+    connection = await asyncpg.connect(dsn, connection_class=KnowingConnection)
+    await connection.fetchval("SELECT $1::bytea[]", [])
+    await connection.close()
 
 
 def _bear(plan: Plan) -> tuple[int, int]:

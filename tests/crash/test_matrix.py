@@ -13,6 +13,7 @@ from landfast.testing.crash import INTAKE, STEPS
 from tests.crash.plans import Place, drawn_kinds, first_middle_last, places, raising
 from tests.crash.scene import Scene
 
+pytestmark = pytest.mark.long
 STORES = ("sqlite", "postgres")
 PARTS: dict[str, tuple[str, ...]] = {
     "intake": INTAKE,

@@ -115,8 +115,8 @@ async def sqlite_desk(tmp_path: Path) -> AsyncIterator[SqliteDesk]:
 
 
 @pytest.fixture
-async def postgres_desk(database: str) -> AsyncIterator[PostgresDesk]:
-    desk = PostgresDesk(database)
+async def postgres_desk(migrated_database: str) -> AsyncIterator[PostgresDesk]:
+    desk = PostgresDesk(migrated_database)
     await desk.open()
     yield desk
     await desk.close()

@@ -13,6 +13,7 @@ from tests.nemesis.run import SMALL, run
 from tests.servers import _fast_folder
 
 
+@pytest.mark.long
 @pytest.mark.req("R24", "R53", "R55", "R61")
 async def test_nothing_is_lost_doubled_or_stuck_when_everything_goes_wrong_at_once() -> None:
     seed = int(os.environ.get("NEMESIS_SEED", random.randrange(2**32)))

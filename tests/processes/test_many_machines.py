@@ -20,6 +20,7 @@ from tests.servers import Postgres
 from tests.shops import TABLE, Shop, postgres_shop, until
 from tests.valkey import Valkey
 
+pytestmark = pytest.mark.long
 CALM, CUT, TAIL = 40, 60, 40
 """Events before, during and after."""
 ORDER = """

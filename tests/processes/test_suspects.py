@@ -49,8 +49,8 @@ SLOW = """
 
 
 @pytest.fixture
-async def shop(tmp_path: Path, database: str) -> Shop:
-    shop = postgres_shop(tmp_path, database)
+async def shop(tmp_path: Path, migrated_database: str) -> Shop:
+    shop = postgres_shop(tmp_path, migrated_database)
     await shop.create_orders()
     return shop
 

@@ -13,7 +13,7 @@ from tests.processing.shop import STORES, Shop
 
 @pytest.fixture(params=STORES)
 async def shop(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Shop]:
-    place = str(tmp_path) if request.param == "sqlite" else request.getfixturevalue("database")
+    place = str(tmp_path) if request.param == "sqlite" else request.getfixturevalue("migrated_database")
     opened = Shop(request.param, place)
     await opened.open()
     yield opened
@@ -21,8 +21,8 @@ async def shop(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 
 
 @pytest.fixture
-async def postgres_shop(database: str) -> AsyncIterator[Shop]:
-    opened = Shop("postgres", database)
+async def postgres_shop(migrated_database: str) -> AsyncIterator[Shop]:
+    opened = Shop("postgres", migrated_database)
     await opened.open()
     yield opened
     await opened.close()

@@ -164,7 +164,7 @@ def server() -> Iterator[Postgres]:
 
 @pytest.fixture(params=STORES)
 async def apart(request: pytest.FixtureRequest, tmp_path: Path, server: Postgres) -> AsyncIterator[Shop]:
-    place = str(tmp_path) if request.param == "sqlite" else request.getfixturevalue("database")
+    place = str(tmp_path) if request.param == "sqlite" else request.getfixturevalue("migrated_database")
     shop = ApartShop(request.param, place, clock=SystemClock(), ledger_place=server.dsn("postgres"))  # type: ignore[arg-type]
     await shop.open(create=False)
     await shop.sql("CREATE TABLE orders (key TEXT, amount INTEGER)")
