@@ -46,7 +46,9 @@ class Settling:
 
 def apply(connection: apsw.Connection, settlement: Settlement, now: int) -> bool:
     at_work, waiting = _MOVES[settlement.signal]
-    values = _values(settlement, now)
+    is_end = settlement.signal in _ENDS
+    # Nearly all are ends, and those tell the database nothing but which event it is.
+    values = _which(settlement) if is_end else _which(settlement) | _failure(settlement, now)
     moved = ask(connection, at_work, values)
     if moved and settlement.signal in _TO_SHELF:
         ask(connection, "leave_work", (settlement.event_id,))
@@ -62,16 +64,17 @@ def apply(connection: apsw.Connection, settlement: Settlement, now: int) -> bool
             signal=settlement.signal,
             attempts=settlement.attempts,
             reason=settlement.reason,
-            handlers=settlement.handlers if settlement.signal in _ENDS else None,
+            handlers=settlement.handlers if is_end else None,
         )
     return bool(moved)
 
 
-def _values(settlement: Settlement, now: int) -> dict[str, Any]:
+def _which(settlement: Settlement) -> dict[str, Any]:
+    return {"event_id": settlement.event_id, "run": settlement.run, "token": settlement.token}
+
+
+def _failure(settlement: Settlement, now: int) -> dict[str, Any]:
     return {
-        "event_id": settlement.event_id,
-        "run": settlement.run,
-        "token": settlement.token,
         "due_at": now + rows.micros_in(settlement.due_in),
         "tries": rows.tries_text(settlement.tries),
         "handler": rows.text(settlement.handler),
