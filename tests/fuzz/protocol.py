@@ -20,6 +20,7 @@ from typing import Any
 
 from landfast.domain.census import SourceTally
 from landfast.intake.source import Source
+from landfast.intake.unproven import Unproven
 from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.web.http.bodies import LINE_LIMIT, ChunkedBody
@@ -94,9 +95,9 @@ class Protocol:
             )
             for name, profile in ((name, provider(name)) for name in grammar.SOURCES)
         )
-        self.desk = Desk(sources=sources)
+        self.desk = Desk(sources=sources, unproven=Unproven(4 * BODY_LIMIT))
         self.now = 1000.0
-        self.front = Front(self.desk.intake, limits=Limits(body_budget=4 * BODY_LIMIT), time=lambda: self.now)
+        self.front = Front(self.desk.intake, limits=Limits(), time=lambda: self.now)
         self.complaints: list[dict[str, Any]] = []
         self.statuses: dict[int, int] = {}
 
@@ -136,7 +137,7 @@ class Protocol:
                 is_lost = self._disturb(draw, connection, wire)
         await self._end(connection, wire, is_hasty=not is_calm and draw.random() < 0.3)
         assert not connection._buffer or connection._phase is Phase.CLOSING
-        assert connection._body is None and self.front.arriving == 0 and not self.front.connections
+        assert connection._body is None and self.desk.unproven.total == 0 and not self.front.connections
         after = self._total()
         assert after.received == after.stored + after.duplicate + after.rejected, "a request without an end"
         return self._read(wire, after.received - before.received, recorder, is_lost=is_lost)
@@ -188,9 +189,10 @@ class Protocol:
         assert len(connection._buffer) < HEAD_LIMIT + sum(map(len, came))
         body = connection._body
         if body is not None:
-            assert body.size <= BODY_LIMIT and self.front.arriving == body.size
-        if isinstance(body, ChunkedBody):
-            assert len(body._partial_line) < LINE_LIMIT
+            assert body.size <= BODY_LIMIT
+        if isinstance(body, ChunkedBody) and not body.has_more_to_read:
+            assert len(connection._buffer) < LINE_LIMIT
+        assert self.desk.unproven.total == len(connection._buffer) + (0 if body is None else body.size)
 
     def _read(self, wire: Wire, received: int, recorder: MemoryRecorder, *, is_lost: bool) -> Came:
         came = Came(stored={delivery.body for delivery in recorder.events.values()})

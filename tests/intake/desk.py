@@ -18,6 +18,7 @@ from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
 from landfast.intake.tally import Tally
+from landfast.intake.unproven import Unproven
 from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.testing.clock import ManualClock
@@ -110,6 +111,7 @@ class Desk:
     clock: ManualClock = field(default_factory=ManualClock)
     rules: dict[str, Any] = field(default_factory=dict)
     """Of `Admission`, such as https_only."""
+    unproven: Unproven = field(default_factory=Unproven)
 
     def __post_init__(self) -> None:
         self.group = GroupCommit(self.recorder, seen=self.seen, wakeup=self.wakeup, budget=self.budget)
@@ -123,6 +125,7 @@ class Desk:
             tally=self.tally,
             clock=self.clock,
             admission=self.admission,
+            unproven=self.unproven,
         )
 
     def headers(self, body: bytes, *, provider_name: str = "stripe", ago: float = 0) -> dict[str, str]:

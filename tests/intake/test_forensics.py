@@ -27,6 +27,7 @@ from landfast.ports.provider import Provider, Secret
 from landfast.providers import Profile, provider
 from landfast.providers.catalogue import PROFILES
 from landfast.providers.schemes.algorithms import Hmac
+from landfast.testing.clock import ManualClock
 from landfast.testing.signing import sample, signed_request
 from tests.intake.desk import Desk
 from tests.providers.keypairs import pair
@@ -389,10 +390,10 @@ async def test_a_flood_is_diagnosed_once_a_second_and_its_rest_in_short(caplog: 
 @pytest.mark.req("R63")
 async def test_all_sources_together_are_diagnosed_a_few_times_a_second(caplog: pytest.LogCaptureFixture) -> None:
     sources = [source_of(source=f"source{number}") for number in range(20)]
-    told = Reports(sources)
+    told = Reports(sources, clock=ManualClock())
     with caplog.at_level(logging.INFO, "landfast"):
         for source in sources:
-            told.refused(source, Head("POST", "/"), None, UnverifiedError("no"), at=NOW)
+            told.unverified(source, Head("POST", "/"), None, UnverifiedError("no"))
         await asyncio.sleep(0)
     assert sum("cause=" in record.message for record in caplog.records) == reports.EACH_SECOND
     assert len(caplog.records) == 20
@@ -403,8 +404,8 @@ async def test_a_diagnosis_that_fails_costs_no_more_than_itself(caplog: pytest.L
     def broken() -> Iterable[Provider]:
         raise RuntimeError("a bug")
 
-    told = Reports([source_of()], known=broken)
-    told.refused(source_of(), Head("POST", "/"), None, UnverifiedError("the short reason"), at=NOW)
+    told = Reports([source_of()], clock=ManualClock(), known=broken)
+    told.unverified(source_of(), Head("POST", "/"), None, UnverifiedError("the short reason"))
     await asyncio.sleep(0)
     assert any("no diagnosis" in record.message for record in caplog.records)
 

@@ -13,8 +13,9 @@ from fastapi import FastAPI
 
 from landfast.domain.census import SourceTally
 from landfast.domain.errors import UnverifiedError
+from landfast.intake.unproven import Unproven
 from landfast.web import asgi
-from landfast.web.asgi import Message, Scope, asgi_app
+from landfast.web.asgi import ArrivingBody, Message, Scope, asgi_app
 from landfast.web.http.front import Limits
 from tests.intake.desk import Desk, body
 
@@ -137,33 +138,38 @@ async def test_a_slow_body_gets_408(desk: Desk) -> None:
     assert desk.count() == SourceTally(1, 0, 0, 1)
 
 
-async def test_a_body_that_keeps_coming_gets_more_time(desk: Desk) -> None:
-    """Each piece buys an hour; without that, there would be no time at all."""
-    exchange = Exchange(desk, [part(body()[:100])])
-    exchange.app = asgi_app(desk.intake, limits=Limits(request_seconds=0.05, body_rate=1))
-    request = asyncio.ensure_future(exchange.run())
-    started = asyncio.get_running_loop().time()
-    while exchange.messages or asyncio.get_running_loop().time() < started + 0.1:
+async def test_a_body_that_keeps_coming_gets_more_time_and_none_for_later() -> None:
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(5.0) as within:
         await asyncio.sleep(0)
-    assert not request.done()
-    request.cancel()
-    await asyncio.wait([request])
+        arriving = ArrivingBody(within)
+        times = [arriving.deadline]
+        for size in (1, 3_600_000):
+            arriving.buy_time(size, Limits(body_rate=1_000))
+            times.append(arriving.deadline)
+    assert times[1] == times[0] + 0.001
+    assert times[2] <= loop.time() + Limits().request_seconds
 
 
-async def test_beyond_the_budget_of_arriving_bodies_the_answer_is_503(desk: Desk) -> None:
-    app = asgi_app(desk.intake, limits=Limits(body_budget=len(body())))
+async def test_beyond_the_budget_of_unproven_bytes_the_slowest_makes_room_for_a_newcomer() -> None:
+    desk = Desk(unproven=Unproven(2 * len(body()) - 21))
     first, second = Exchange(desk, [part(body()[:-10])]), Exchange(desk, [part(body()[:-10])])
-    first.app = second.app = app
-    waiting = asyncio.ensure_future(first.run())
+    first.app = second.app = asgi_app(desk.intake)
+    slowest = asyncio.ensure_future(first.run())
     while first.messages:
         await asyncio.sleep(0)
-    assert await second.run() == 503
-    waiting.cancel()
-    await asyncio.wait([waiting])
-    third = Exchange(desk, [part(body(), more=False)])
-    third.app = app
-    assert await third.run() == 200, "what the two held is given back"
-    assert desk.is_balanced()
+    newcomer = asyncio.ensure_future(second.run())
+    assert await slowest == 503
+    assert desk.unproven.total == len(body()) - 10 and not newcomer.done()
+    newcomer.cancel()
+    await asyncio.wait([newcomer])
+    assert desk.unproven.total == 0 and desk.is_balanced()
+
+
+async def test_a_body_beyond_all_of_the_budget_gives_way_itself() -> None:
+    desk = Desk(unproven=Unproven(100))
+    assert await Exchange(desk, [part(body()[:-10]), part(body()[-10:], more=False)]).run() == 503
+    assert desk.unproven.total == 0 and desk.is_balanced()
 
 
 async def test_the_address_and_the_scheme_are_those_that_the_server_gives(desk: Desk) -> None:

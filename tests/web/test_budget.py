@@ -25,7 +25,7 @@ async def test_a_refusal_among_chunks_gives_back_exactly_what_was_taken(shop: Sh
     client = await shop.connect()
     reply = await client.ask(shop.chunked(body(), b"1000\r\n" + b"x" * 0x1000 + b"\r\n" + broken))
     assert reply.status in {400, 413} and reply.closes
-    assert shop.server.front.arriving == 0
+    assert shop.desk.unproven.total == 0
     assert shop.desk.count() == SourceTally(1, 0, 0, 1)
 
 

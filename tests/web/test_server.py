@@ -95,7 +95,7 @@ async def test_stopping_answers_what_is_in_flight_and_closes_what_is_idle(shop: 
 async def test_what_does_not_end_within_the_grace_time_is_cut(shop: Shop) -> None:
     client = await shop.connect()
     await client.send(shop.post(body())[:-10])
-    await shop.until(lambda: shop.server.front.arriving > 0)
+    await shop.until(lambda: shop.desk.unproven.total > 0)
     await shop.server.stop(grace=0)
     assert not shop.server.front.connections and shop.desk.is_balanced()
 

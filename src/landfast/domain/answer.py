@@ -11,7 +11,9 @@ class Answer(msgspec.Struct, frozen=True):
     content_type: bytes = b"application/json"
     headers: tuple[tuple[bytes, bytes], ...] = ()
     close: bool = False
-    """The connection ends after this answer, because what follows on it cannot be trusted."""
+    """The connection ends after this answer, because what follows on it cannot be trusted: the request was broken, or
+    its sender has proved nothing. No genuine sender has more behind it, and a stranger's next refusal costs him a
+    connection."""
 
 
 def stored(event: bytes) -> Answer:

@@ -55,17 +55,17 @@ class SenderError(LandfastError):
 
 
 class UnknownSourceError(SenderError):
-    answer = answer.error(404, "no such source")
+    answer = answer.error(404, "no such source", close=True)
 
 
 class WrongMethodError(SenderError):
-    answer = answer.error(405, "use POST", headers=((b"allow", b"POST"),))
+    answer = answer.error(405, "use POST", headers=((b"allow", b"POST"),), close=True)
 
 
 class UnverifiedError(SenderError):
     """Whatever was wrong, the sender sees one text: a forger learns nothing from it."""
 
-    answer = answer.error(401, "signature not verified")
+    answer = answer.error(401, "signature not verified", close=True)
 
 
 class BodyTooLargeError(SenderError):
@@ -77,7 +77,7 @@ class UnsupportedEncodingError(SenderError):
 
 
 class ForbiddenError(SenderError):
-    answer = answer.error(403, "not allowed from here")
+    answer = answer.error(403, "not allowed from here", close=True)
 
 
 class TooManyError(SenderError):

@@ -28,7 +28,7 @@ KEYS = 10_000
 """Events whose deliveries are throttled at a time: 3 MB. One that is forgotten starts afresh; but for that so many
 others must have come since its last delivery, and then it was not coming often."""
 
-_USE_HTTPS = answer.error(403, "use https")
+_USE_HTTPS = answer.error(403, "use https", close=True)
 
 
 class Admission:

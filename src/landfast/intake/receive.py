@@ -32,11 +32,13 @@ from landfast.domain.readiness import Readiness
 from landfast.intake.admission import Admission
 from landfast.intake.answers import answer_to
 from landfast.intake.identify import deliveries, event_of, marks_of
+from landfast.intake.keys import DEADLINE as KEY_SECONDS
 from landfast.intake.keys import Keys
 from landfast.intake.record import Conclude, Outcome
 from landfast.intake.reports import Reports
 from landfast.intake.source import Source
 from landfast.intake.tally import Tally
+from landfast.intake.unproven import Unproven
 from landfast.intake.verify import greet, present, verify
 from landfast.ports.clock import Clock
 from landfast.ports.provider import Greeting, KeyNeeded, Provider, Signature
@@ -47,9 +49,6 @@ NO_SOURCE = ""
 
 NO_SIGNATURE = Signature()
 EMPTY = Answer(200, b'{"status":"empty"}')
-TURNED_AWAY = frozenset({408, 429, 503})
-"""Answers to too much, or to what was too slow: they come in thousands."""
-
 
 Answered = Callable[[Answer], None]
 """Told the answer to a request, once."""
@@ -86,10 +85,12 @@ class Intake:
         keys: Keys | None = None,
         known: Callable[[], Iterable[Provider]] = tuple,
         admission: Admission | None = None,
+        unproven: Unproven | None = None,
         ready: Callable[[], Readiness] = Readiness,
     ) -> None:
         self._routes = {f"/in/{source.name}": source for source in sources}
         self._admission = Admission(self._routes.values(), clock=clock) if admission is None else admission
+        self.unproven = Unproven() if unproven is None else unproven
         self.ready = ready
         """Whether deliveries can be taken in now, for whoever asks at `/ready`."""
         self._recorder = recorder
@@ -97,7 +98,7 @@ class Intake:
         self._tally = tally
         self._clock = clock
         self._keys = Keys(clock) if keys is None else keys
-        self._reports = Reports(self._routes.values(), known=known, keys=self._keys)
+        self._reports = Reports(self._routes.values(), clock=clock, known=known, keys=self._keys)
 
     def admit(self, head: Head) -> Admitted:
         """Everything that can be refused before the body is read, cheapest first. What it raises is counted already:
@@ -135,8 +136,12 @@ class Intake:
             request = deliveries(source, found, events, head=head, body=body, now=now)
             self._recorder.record(request, partial(self._conclude, source, events[0], answered))
         except KeyNeeded as needed:
-            refusal = self._keys.need(needed, partial(self._receive_again, admitted, body, answered))
-            return None if refusal is None else self._reject(source.name, refusal, source, head, body)
+            waiting = WaitingForKey(self, admitted, body, answered)
+            refusal = self._keys.need(needed, waiting.go_on)
+            if refusal is not None:
+                return self._reject(source.name, refusal, source, head, body)
+            self.unproven.hold(waiting, source.name, len(body))
+            return None
         except Exception as error:  # noqa: BLE001 - an error in here is answered like any other, never shown
             return self._reject(source.name, error, source, head, body)
         self._admission.in_flight += 1  # until `_conclude`, which is called in any case
@@ -153,6 +158,9 @@ class Intake:
         if source is None:
             self._tally.received(NO_SOURCE)
         return self._reject(source or NO_SOURCE, error)
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
 
     def busy(self) -> Answer:
         """The answer to a connection for which there is no room. No request of it was read, so none is counted."""
@@ -173,12 +181,6 @@ class Intake:
         if head.content_length is not None and head.content_length > source.body_limit:
             raise BodyTooLargeError(f"{head.content_length} bytes announced")
         return Admitted(source, head, signature, now, greeting)
-
-    def _receive_again(self, admitted: Admitted, body: bytes, answered: Answered, error: Exception | None) -> None:
-        """The key is there, or it is not to be had."""
-        given = self.receive(admitted, body, answered) if error is None else self._reject(admitted.source.name, error)
-        if given is not None:
-            answered(given)
 
     def _greeted(self, source: Source, greeting: Greeting) -> Answer:
         self._tally.withdrawn(source.name)
@@ -225,15 +227,42 @@ class Intake:
         if isinstance(error, OverloadedError | TooManyError):
             error.answer = self._admission.later(error)
         given = answer_to(error) if source is None or not isinstance(error, UnverifiedError) else source.refused
-        if given.status == 500:
-            telemetry.error("request failed", trace=error, source=name)
-        elif given.status in TURNED_AWAY and not isinstance(error, UnverifiedError):
-            self._reports.turned_away(name, given.status, error, at=self._clock.monotonic())
-        elif isinstance(error, UnverifiedError) and source is not None and head is not None:
-            self._reports.refused(source, head, body, error, at=self._clock.now().timestamp())
+        if isinstance(error, UnverifiedError) and source is not None and head is not None:
+            self._reports.unverified(source, head, body, error)
         else:
-            telemetry.info("rejected", source=name, status=given.status, reason=error)
+            self._reports.rejected(name, given.status, error)
         return given
+
+
+class WaitingForKey:
+    """A request whose signature names a key that is being fetched."""
+
+    def __init__(self, intake: Intake, admitted: Admitted, body: bytes, answered: Answered) -> None:
+        self._intake = intake
+        self._admitted = admitted
+        self._body = body
+        self._answered = answered
+        self._is_over = False
+        self.deadline = intake.monotonic() + KEY_SECONDS
+
+    def go_on(self, error: Exception | None) -> None:
+        """The key is there, or it is not to be had."""
+        name = self._admitted.source.name
+        self._intake.unproven.hold(self, name, 0)
+        if self._is_over:
+            return
+        self._is_over = True
+        if error is None:
+            given = self._intake.receive(self._admitted, self._body, self._answered)
+        else:
+            given = self._intake.refuse(name, error)
+        if given is not None:
+            self._answered(given)
+
+    def give_way(self) -> None:
+        # A moment later: this may be the very request that is being received.
+        asyncio.get_running_loop().call_soon(self.go_on, OverloadedError("its bytes were needed"))
+        self._body = b""
 
 
 def _tell(later: asyncio.Future[Answer], answer: Answer) -> None:

@@ -1,4 +1,8 @@
-"""Reports: what the log says of signatures. Why one was refused, and which secret the good ones were made with."""
+"""Reports: what the log says of requests that were refused, and of the secrets that the good ones were made with.
+
+A stranger writes to this log, at 29 bytes a line, so it is thinned out: of the refusals of one source with one status a
+line is written each second, with how many there were since the last. The tally counts every one of them.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,18 @@ from collections.abc import Callable, Iterable, Mapping
 from landfast import telemetry
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
+from landfast.intake.answers import FAILED
 from landfast.intake.forensics import Case, Diagnosis, diagnose
 from landfast.intake.source import Source
+from landfast.ports.clock import Clock
 from landfast.ports.provider import NO_KEYS, Provider, Secret
 
 EACH_SECOND = 5
 """Full diagnoses of all sources together, and one of each source. Whoever floods us with forgeries cannot buy more."""
 
 SECOND = 1.0
-"""Between two lines about those who are turned away. Thousands are while there is too much to do, and a line for each
-would be more of it."""
+"""Between two lines about refusals of one kind. Thousands come while somebody attacks, or while there is too much to
+do, and a line for each would be more of it."""
 
 HOUR = 3600.0
 """Seconds between two lines about one secret: whoever retires the old one of two sees soon that nobody uses it."""
@@ -29,16 +35,19 @@ class Reports:
         self,
         sources: Iterable[Source],
         *,
+        clock: Clock,
         known: Callable[[], Iterable[Provider]] = tuple,
         keys: Mapping[str, bytes] = NO_KEYS,
     ) -> None:
         self._sources = tuple(sources)
+        self._clock = clock
         self._known = known
         self._keys = keys
-        self._second = 0
+        self._second = -1
         self._names: set[str] = set()
         self._due: dict[int, float] = {}
-        self._turned_away: dict[tuple[str, int], tuple[float, int]] = {}
+        self._thinned: dict[tuple[str, int], tuple[float, int]] = {}
+        """By source and status: when a line was written last, and how many were not since."""
 
     def used(self, source: Source, secret: Secret, at: float) -> None:
         """Log that a secret is in use, once an hour. By identity: to hash a secret would cost more than this may."""
@@ -46,30 +55,49 @@ class Reports:
             self._due[id(secret)] = at + HOUR
             telemetry.info("secret in use", source=source.name, secret=secret.name)
 
-    def turned_away(self, source: str, status: int, error: Exception, *, at: float) -> None:
-        """Log one of them, with how many there were since the last one that was logged."""
-        last, others = self._turned_away.get((source, status), (-math.inf, 0))
-        if at - last < SECOND:
-            self._turned_away[source, status] = (last, others + 1)
+    def rejected(self, source: str, status: int, error: Exception) -> None:
+        more = self._turn(source, status)
+        if more is None:
             return
-        self._turned_away[source, status] = (at, 0)
-        more = {"others": others} if others else {}
-        telemetry.info("rejected", source=source, status=status, reason=error, **more)
+        if status == FAILED.status:
+            telemetry.error("request failed", trace=error, source=source, **more)
+        else:
+            telemetry.info("rejected", source=source, status=status, reason=error, **more)
 
-    def refused(self, source: Source, head: Head, body: bytes | None, error: UnverifiedError, *, at: float) -> None:
-        """Log a refusal, with its cause where there is time to find it. That is looked for once the answer is on its
+    def unverified(self, source: Source, head: Head, body: bytes | None, error: UnverifiedError) -> None:
+        """Log a refusal with its cause, where there is time to find it. That is looked for once the answer is on its
         way: how long it takes depends on what is found, and the sender must not learn even that."""
-        if not self._has_time(source.name, at):
-            telemetry.info("rejected", source=source.name, status=error.answer.status, reason=error)
+        if not self._has_time(source.name):
+            self.rejected(source.name, error.answer.status, error)
             return
+        more = self._turn(source.name, error.answer.status, is_due=True) or {}
+        at = self._clock.now().timestamp()
         try:
             soon = asyncio.get_running_loop().call_soon
         except RuntimeError:  # without a loop there is no sender that waits
-            self._explain(source, head, body, error, at)
+            self._explain(source, head, body, error, at, more)
         else:
-            soon(self._explain, source, head, body, error, at)
+            soon(self._explain, source, head, body, error, at, more)
 
-    def _explain(self, source: Source, head: Head, body: bytes | None, error: UnverifiedError, at: float) -> None:
+    def _turn(self, source: str, status: int, *, is_due: bool = False) -> dict[str, int] | None:
+        """How many have passed in silence since the last line of this kind; None if this one must, too."""
+        now = self._clock.monotonic()
+        last, others = self._thinned.get((source, status), (-math.inf, 0))
+        if now - last < SECOND and not is_due:
+            self._thinned[source, status] = last, others + 1
+            return None
+        self._thinned[source, status] = now, 0
+        return {"others": others} if others else {}
+
+    def _explain(
+        self,
+        source: Source,
+        head: Head,
+        body: bytes | None,
+        error: UnverifiedError,
+        at: float,
+        more: Mapping[str, int],
+    ) -> None:
         others = [other for other in self._sources if other.name != source.name]
         try:
             found = diagnose(Case(source, head, body, at, others, self._known(), self._keys))
@@ -78,11 +106,13 @@ class Reports:
             found = Diagnosis("unverified", str(error))
         # What a secret of ours made is a mistake in somebody's settings, and no noise from strangers.
         tell = telemetry.warn if found.is_ours else telemetry.info
-        tell("rejected", source=source.name, status=error.answer.status, cause=found.cause, reason=found.sentence)
+        status = error.answer.status
+        tell("rejected", source=source.name, status=status, cause=found.cause, reason=found.sentence, **more)
 
-    def _has_time(self, source: str, at: float) -> bool:
-        if int(at) != self._second:
-            self._second = int(at)
+    def _has_time(self, source: str) -> bool:
+        second = int(self._clock.monotonic())
+        if second != self._second:
+            self._second = second
             self._names.clear()
         if source in self._names or len(self._names) >= EACH_SECOND:
             return False

@@ -67,4 +67,4 @@ def _refusal(status: int) -> Answer:
     if status == UnverifiedError.answer.status:
         return UnverifiedError.answer
     later = OverloadedError.answer.headers if status in {429, 503} else ()
-    return answer.error(status, "signature not verified", headers=later)
+    return answer.error(status, "signature not verified", headers=later, close=True)

@@ -28,24 +28,38 @@ _TOO_SLOW = answers.error(408, "request too slow", close=True)
 def asgi_app(intake: Intake, *, limits: Limits | None = None) -> Application:
     """Some servers time out neither a slow body nor a large one, so our own limits hold here too. Slow headers are the
     server's: a request that has not begun never gets here."""
-    arriving = Arriving(limits or Limits())
+    allowed = limits or Limits()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await _live(receive, send)
         elif scope["type"] == "http":
             head = _head(scope)
-            await _send(send, await _answer(intake, head, receive, arriving), is_head=head.method == "HEAD")
+            await _send(send, await _answer(intake, head, receive, allowed), is_head=head.method == "HEAD")
 
     return app
 
 
-class Arriving:
-    """The bodies that are still arriving, over all requests."""
+class ArrivingBody:
+    """What there is of a body: a holder of unproven bytes."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self.size = 0
+    def __init__(self, within: asyncio.Timeout) -> None:
+        self._within = within
+        self.bytes = bytearray()
+        self.has_given_way = False
+
+    @property
+    def deadline(self) -> float:
+        return self._within.when() or 0.0
+
+    def buy_time(self, size: int, limits: Limits) -> None:
+        longest = asyncio.get_running_loop().time() + limits.request_seconds
+        self._within.reschedule(min(self.deadline + size / limits.body_rate, longest))
+
+    def give_way(self) -> None:
+        self.has_given_way = True
+        self.bytes = bytearray()
+        self._within.reschedule(0.0)
 
 
 async def _live(receive: Receive, send: Send) -> None:
@@ -57,7 +71,7 @@ async def _live(receive: Receive, send: Send) -> None:
             return
 
 
-async def _answer(intake: Intake, head: Head, receive: Receive, arriving: Arriving) -> Answer:
+async def _answer(intake: Intake, head: Head, receive: Receive, limits: Limits) -> Answer:
     if (sign := vital_sign(head, intake.ready)) is not None:
         return sign
     try:
@@ -65,7 +79,7 @@ async def _answer(intake: Intake, head: Head, receive: Receive, arriving: Arrivi
     except Exception as error:  # noqa: BLE001 - answered like any other, and logged where it was counted
         return answer_to(error)
     try:
-        body = await _read_body(admitted, receive, arriving)
+        body = await _read_body(intake, admitted, receive, limits)
     except TimeoutError:
         return intake.refuse(admitted.source.name, FramingError("too slow", status=_TOO_SLOW))
     except (SenderError, OverloadedError) as error:
@@ -76,27 +90,35 @@ async def _answer(intake: Intake, head: Head, receive: Receive, arriving: Arrivi
     return await intake.respond(admitted, body)
 
 
-async def _read_body(admitted: Admitted, receive: Receive, arriving: Arriving) -> bytes:
-    body = bytearray()
-    limits = arriving.limits
-    try:
-        async with asyncio.timeout(limits.request_seconds) as deadline:
-            is_last = False
-            while not is_last:
-                piece, is_last = await _piece(receive)
-                body += piece
-                arriving.size += len(piece)
-                if len(body) > admitted.source.body_limit:
-                    raise BodyTooLargeError("more than the limit arrived")
-                if arriving.size > limits.body_budget:
-                    raise OverloadedError("too many bodies are arriving")
-                deadline.reschedule((deadline.when() or 0.0) + len(piece) / limits.body_rate)
-    finally:
-        arriving.size -= len(body)
+async def _read_body(intake: Intake, admitted: Admitted, receive: Receive, limits: Limits) -> bytes:
+    async with asyncio.timeout(limits.request_seconds) as within:
+        body = ArrivingBody(within)
+        try:
+            await _gather(body, intake, admitted, receive, limits)
+        except asyncio.CancelledError:
+            if body.has_given_way:
+                raise OverloadedError("its bytes were needed") from None
+            raise
+        finally:
+            intake.unproven.hold(body, admitted.source.name, 0)
     # Some servers end a body that was cut short like a whole one.
-    if admitted.head.content_length not in {None, len(body)}:
+    if admitted.head.content_length not in {None, len(body.bytes)}:
         raise FramingError("the body was cut short")
-    return bytes(body)
+    return bytes(body.bytes)
+
+
+async def _gather(body: ArrivingBody, intake: Intake, admitted: Admitted, receive: Receive, limits: Limits) -> None:
+    is_last = False
+    while not is_last:
+        piece, is_last = await _piece(receive)
+        body.bytes += piece
+        if len(body.bytes) > admitted.source.body_limit:
+            raise BodyTooLargeError("more than the limit arrived")
+        body.buy_time(len(piece), limits)
+        if not is_last:
+            intake.unproven.hold(body, admitted.source.name, len(body.bytes))
+        if body.has_given_way:
+            raise OverloadedError("its bytes were needed")
 
 
 async def _piece(receive: Receive) -> tuple[bytes, bool]:

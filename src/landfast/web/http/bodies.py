@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import re
-from enum import Enum, auto
 
 from landfast.domain.errors import BodyTooLargeError, FramingError
 
 LINE_LIMIT = 1024
 """Bytes of one chunk size line or trailer; real ones have under a hundred."""
 
-OVERHEAD = 64 * 1024
-"""Bytes of chunk framing beyond as many as there are of body. Without it a body of single-byte chunks would cost a
-thousand times the work of a plain one."""
+TRAILER_LIMIT = 100
+"""Trailers of one body: as many as headers may be. Senders of webhooks send none."""
 
-_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[\t -~\x80-\xff]*)?")
+CHUNKS_IN_A_TURN = 64
+"""Chunks read before others have their turn: they cost about as much as a request of 2 KB does."""
+
+SMALL_CHUNKS = 512
+MEAN_CHUNK_BYTES = 256
+"""Once a body has had that many chunks, they must have this many bytes on average. A chunk of one byte costs thousands
+of times what a byte of a plain body does, and nobody has to sign anything for it. Senders that write chunks use buffers
+of 1 to 64 KiB. One that writes a line or a field at a time stays below the number of chunks with 40 KB of body."""
+
+_SIZE_LINE = rb"([0-9A-Fa-f]{1,8})[ \t]{0,99}(?:;[\t -~\x80-\xff]{0,900})?\r\n"
+_FIRST_SIZE = re.compile(_SIZE_LINE)
+_NEXT_SIZE = re.compile(rb"\r\n" + _SIZE_LINE)
 _TRAILER = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*")
 
 
 class SizedBody:
     """A body whose length is known."""
+
+    has_more_to_read = False
 
     def __init__(self, length: int) -> None:
         # One growing array, not a list of pieces: a sender of single bytes would make us keep forty for each.
@@ -27,23 +38,20 @@ class SizedBody:
         self._bytes = bytearray()
         self.size = 0
 
-    def feed(self, data: bytes) -> bytes | None:
-        """None while more is needed; then what came after the body."""
+    @property
+    def is_whole(self) -> bool:
+        return not self._left
+
+    def feed(self, data: bytes) -> bytes:
+        """Take what belongs to the body; what is left over."""
         piece = data[: self._left]
         self._bytes += piece
         self._left -= len(piece)
         self.size += len(piece)
-        return None if self._left else data[len(piece) :]
+        return data[len(piece) :]
 
     def whole(self) -> bytes:
         return bytes(self._bytes)
-
-
-class _Expects(Enum):
-    SIZE = auto()
-    DATA = auto()
-    END_OF_DATA = auto()
-    TRAILER = auto()
 
 
 class ChunkedBody:
@@ -51,32 +59,37 @@ class ChunkedBody:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._expects = _Expects.SIZE
         self._left = 0
-        self._overhead = 0
-        self._partial_line = b""
+        self._chunks = 0
+        self._trailers = 0
+        self._size_line = _FIRST_SIZE
         self._bytes = bytearray()
+        self._is_at_trailers = False
+        self.is_whole = False
+        self.has_more_to_read = False
+        """What is left over holds more than this turn may take."""
         self.size = 0
 
-    def feed(self, data: bytes) -> bytes | None:
-        """None while more is needed; then what came after the body."""
-        buffer = self._partial_line + data
+    def feed(self, data: bytes) -> bytes:
+        """Take what belongs to the body, for one turn; what is left over. Unless the body is whole, or has more to
+        read, that is the beginning of a line: feed it again, with what follows."""
         at = 0
-        while at < len(buffer):
-            if self._expects is _Expects.DATA:
-                at += self._take_data(buffer[at : at + self._left])
-                continue
-            end = buffer.find(b"\r\n", at, at + LINE_LIMIT)
-            if end < 0:
-                break
-            line = buffer[at:end]
-            at = end + 2
-            if self._take_line(line):
-                return buffer[at:]
-        self._partial_line = buffer[at:]
-        if len(self._partial_line) >= LINE_LIMIT:
-            raise FramingError("chunk line too long")
-        return None
+        self.has_more_to_read = False
+        for _ in range(CHUNKS_IN_A_TURN):
+            if self._left:
+                at += self._take_data(data[at : at + self._left])
+                if self._left:
+                    return b""
+            if self._is_at_trailers:
+                return self._read_trailers(data[at:])
+            line = self._size_line.match(data, at)
+            if line is None:
+                self._check_beginning(data[at : at + LINE_LIMIT])
+                return data[at:]
+            at = line.end()
+            self._begin_chunk(int(line[1], 16))
+        self.has_more_to_read = True
+        return data[at:]
 
     def whole(self) -> bytes:
         return bytes(self._bytes)
@@ -85,32 +98,38 @@ class ChunkedBody:
         self._bytes += piece
         self.size += len(piece)
         self._left -= len(piece)
-        if not self._left:
-            self._expects = _Expects.END_OF_DATA
         return len(piece)
 
-    def _take_line(self, line: bytes) -> bool:
-        """True for the empty line that ends the body."""
-        self._overhead += len(line) + 2
-        if self._overhead > OVERHEAD + self.size:
-            raise FramingError("chunks too small")
-        if self._expects is _Expects.SIZE:
-            self._take_size(line)
-        elif self._expects is _Expects.END_OF_DATA:
-            if line:
-                raise FramingError("chunk longer than its size")
-            self._expects = _Expects.SIZE
-        elif not line:
-            return True
-        elif not _TRAILER.fullmatch(line):
-            raise FramingError("malformed trailer")
-        return False
-
-    def _take_size(self, line: bytes) -> None:
-        size = _SIZE_LINE.fullmatch(line)
-        if size is None:
-            raise FramingError("malformed chunk size")
-        self._left = int(size[1], 16)
-        if self.size + self._left > self._limit:
+    def _begin_chunk(self, size: int) -> None:
+        if self.size + size > self._limit:
             raise BodyTooLargeError("more than the limit in chunks")
-        self._expects = _Expects.DATA if self._left else _Expects.TRAILER
+        self._chunks += 1
+        if size and self._chunks > SMALL_CHUNKS + self.size // MEAN_CHUNK_BYTES:
+            raise FramingError("chunks too small")
+        self._left = size
+        self._is_at_trailers = not size
+        self._size_line = _NEXT_SIZE
+
+    def _check_beginning(self, line: bytes) -> None:
+        """Whether this can become a size line, with the end of the chunk before it."""
+        if self._size_line is _NEXT_SIZE:
+            if not b"\r\n".startswith(line[:2]):
+                raise FramingError("chunk longer than its size")
+            line = line[2:]
+        if b"\n" in line:
+            raise FramingError("malformed chunk size")
+        if len(line) >= LINE_LIMIT - 2:
+            raise FramingError("chunk line too long")
+
+    def _read_trailers(self, data: bytes) -> bytes:
+        while (end := data.find(b"\n", 0, LINE_LIMIT)) >= 0:
+            line, data = data[: end + 1], data[end + 1 :]
+            if line == b"\r\n":
+                self.is_whole = True
+                return data
+            self._trailers += 1
+            if self._trailers > TRAILER_LIMIT or not line.endswith(b"\r\n") or not _TRAILER.fullmatch(line[:-2]):
+                raise FramingError("malformed trailer")
+        if len(data) >= LINE_LIMIT:
+            raise FramingError("trailer too long")
+        return data

@@ -50,9 +50,9 @@ def end_of_head(buffer: bytes) -> int:
         return end + 4
     if len(buffer) >= HEAD_LIMIT:
         raise _too_large(buffer)
-    # A head with bare LFs never shows its end: refuse it now, not when its deadline passes.
-    if buffer.endswith(b"\n\n"):
-        raise FramingError("a bare LF ends the head")
+    # A head with bare LFs may never show its end: refuse it now, not when its deadline passes.
+    if buffer.count(b"\n") != buffer.count(b"\r\n"):
+        raise FramingError("a bare LF in the head")
     return -1
 
 

@@ -18,7 +18,8 @@ class Limits:
     sender writes a request in one go, and most wait no longer than this for the answer. The same for a client to read
     its answers."""
     body_rate: int = 64 * 1024
-    """Bytes of body that buy one second more. Slower than this for long is an attack, or a sender that has given up."""
+    """Bytes of body that buy one second more, up to `request_seconds` from now: faster buys no silence. Slower than
+    this for long is an attack, or a sender that has given up."""
     handshake_seconds: float = 10.0
     """For TLS. Not less than for a request: who needs that long for its handshake still gets its answer in time."""
     idle_seconds: float = 75.0
@@ -30,8 +31,6 @@ class Limits:
     the answer on its way."""
     connections: int = 10_000
     """At a few KiB each, far more than webhook senders open. Beyond it, whoever does least makes room."""
-    body_budget: int = 64 * 1024 * 1024
-    """Bytes of bodies that are still arriving, over all connections."""
 
 
 SWEPT_AT_ONCE = 25
@@ -61,8 +60,7 @@ class Front:
         self.is_secure = is_secure
         """Whether what arrives here came through TLS of our own."""
         self.connections: set[Sweepable] = set()
-        self.arriving = 0
-        """Bytes of bodies that are still arriving."""
+        self.unproven = intake.unproven
         self.is_draining = False
         """Each answer is the last of its connection."""
         self._expendable: list[tuple[float, Sweepable]] = []
