@@ -305,12 +305,26 @@ async def test_an_effect_that_nobody_knows_is_visible(shop: Shop, caplog: pytest
     assert check.level is Level.WARN and "send_mail" in check.found
 
 
+async def test_an_effect_that_was_tried_for_days_and_is_unknown_then_has_a_budget_for_each(shop: Shop) -> None:
+    registration = await forgotten(shop)
+    worker = shop.worker()
+    tried = UNKNOWN_AT_MOST_SECONDS + 1
+    await shop.sql(f"UPDATE landfast_effect SET tries_count = 3, tries_spent = {tried}")
+    await worker.drain()
+    assert await performed(shop) == {EffectState.DELAYED: 1}, "unknown for a moment only"
+    await shop.advance(UNKNOWN_LONGEST_SECONDS + 1)
+    shop.registry.add_effect(registration)
+    [claimed] = await shop.ledger.claim(token=worker._token(), lease=30.0, limit=1)
+    assert (claimed.tries.count, claimed.tries.spent) == (3, tried), "the wait was no try"
+    assert claimed.unknown_seconds > 0
+
+
 async def test_an_effect_that_nobody_knows_for_three_days_is_a_dead_letter_and_retry_gives_it_three_more(
     shop: Shop, caplog: pytest.LogCaptureFixture
 ) -> None:
     registration = await forgotten(shop)
     worker = shop.worker()
-    await shop.sql(f"UPDATE landfast_effect SET tries_spent = {UNKNOWN_AT_MOST_SECONDS - 1}")
+    await shop.sql(f"UPDATE landfast_effect SET tries_unknown = {UNKNOWN_AT_MOST_SECONDS - 1}")
     await worker.drain()
     assert await performed(shop) == {EffectState.DELAYED: 1}
     await shop.advance(UNKNOWN_LONGEST_SECONDS + 1)
@@ -331,7 +345,7 @@ async def test_an_effect_that_nobody_knows_for_three_days_is_a_dead_letter_and_r
 async def test_the_time_in_which_nobody_knew_an_effect_is_not_held_against_its_tries(shop: Shop) -> None:
     registration = await forgotten(shop)
     worker = shop.worker()
-    await shop.sql(f"UPDATE landfast_effect SET tries_spent = {UNKNOWN_AT_MOST_SECONDS - 1}")
+    await shop.sql(f"UPDATE landfast_effect SET tries_unknown = {UNKNOWN_AT_MOST_SECONDS - 1}")
 
     async def fails(effect: Effect, to: str) -> None:
         raise ConnectionError("away")

@@ -149,6 +149,8 @@ class ClaimedEffect:
     tries: Tries
     suspect: bool = False
     crashes: int = 0
+    unknown_seconds: float = 0.0
+    """How long no worker has known its name. That is no time of its tries, and a try ends it."""
 
 
 class EffectState(StrEnum):
@@ -172,6 +174,7 @@ class EffectSettlement:
     """READY (released), DELAYED (retry in due_in), DONE or DEAD."""
     due_in: float = 0.0
     tries: Tries = field(default_factory=Tries)
+    unknown_seconds: float = 0.0
     error: str = ""
     message: str = ""
     trace: str = ""

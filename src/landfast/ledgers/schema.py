@@ -8,7 +8,8 @@ COLUMNS: Mapping[str, frozenset[str]] = {
     "landfast_receipt": frozenset({"digest", "handler", "run", "outcome", "result", "created_at"}),
     "landfast_effect": frozenset(
         {"seq", "key", "run", "state", "name", "arguments", "context", "digest", "handler", "token", "due_at"}
-        | {"tries_count", "tries_spent", "suspect", "crashes", "error", "message", "trace", "created_at", "done_at"}
+        | {"tries_count", "tries_spent", "tries_unknown", "suspect", "crashes", "error", "message", "trace"}
+        | {"created_at", "done_at"}
     ),
     "landfast_guard": frozenset({"never"}),
     "landfast_never": frozenset({"id"}),

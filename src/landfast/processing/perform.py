@@ -92,8 +92,8 @@ class Performance:
         return _settled(claimed, EffectState.DONE, tries=Tries(claimed.tries.count + 1, claimed.tries.spent))
 
     def _unknown(self, claimed: ClaimedEffect) -> EffectSettlement:
-        """Another worker may know it. Until one does, the time is counted in `tries`, which a retry sets back."""
-        name, waited = claimed.staged.name, claimed.tries.spent
+        """Another worker may know it. Until one does, the time is counted, apart from that of its tries."""
+        name, waited = claimed.staged.name, claimed.unknown_seconds
         if waited >= UNKNOWN_AT_MOST_SECONDS:
             message = (
                 f"no worker has known an effect named {name} for {UNKNOWN_AT_MOST_SECONDS / 86_400:.0f} days; "
@@ -110,7 +110,7 @@ class Performance:
             claimed,
             EffectState.DELAYED,
             due_in=delay,
-            tries=Tries(claimed.tries.count, waited + delay),
+            unknown_seconds=waited + delay,
             error=UNKNOWN_EFFECT,
             message=f"no effect named {name} is registered in this worker; register it with @inbox.effect",
         )
@@ -135,8 +135,7 @@ class Performance:
     def _failed(
         self, known: EffectHandler, claimed: ClaimedEffect, error: BaseException, seconds: float
     ) -> EffectSettlement:
-        # Before the first try all of its time was spent waiting for a worker that knows it.
-        before = claimed.tries if claimed.tries.count else Tries()
+        before = claimed.tries
         judgement = self._judgement(known, error, before, seconds)
         charged = judgement.after if judgement.charged is None else judgement.charged
         dead = judgement.ruling is Ruling.BURY
@@ -189,6 +188,7 @@ def _settled(
     *,
     due_in: float = 0.0,
     tries: Tries | None = None,
+    unknown_seconds: float = 0.0,
     error: str = "",
     message: str = "",
     trace: str = "",
@@ -200,6 +200,7 @@ def _settled(
         state=state,
         due_in=due_in,
         tries=claimed.tries if tries is None else tries,
+        unknown_seconds=unknown_seconds,
         error=error,
         message=message,
         trace=trace,

@@ -59,13 +59,14 @@ def settlement_columns(settlements: Sequence[EffectSettlement]) -> Columns:
                 each.due_in,
                 each.tries.count,
                 each.tries.spent,
+                each.unknown_seconds,
                 storable(each.error),
                 storable(each.message),
                 storable(each.trace),
             )
             for each in settlements
         ],
-        width=10,
+        width=11,
     )
 
 
@@ -88,7 +89,14 @@ def claimed(row: Record, token: Token) -> ClaimedEffect:
         context=row["context"],
     )
     tries = Tries(row["tries_count"], row["tries_spent"])
-    return ClaimedEffect(effect, token, tries, suspect=row["suspect"], crashes=row["crashes"])
+    return ClaimedEffect(
+        effect,
+        token,
+        tries,
+        suspect=row["suspect"],
+        crashes=row["crashes"],
+        unknown_seconds=row["tries_unknown"],
+    )
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], *, width: int) -> Columns:

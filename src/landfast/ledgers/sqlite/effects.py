@@ -119,6 +119,7 @@ def _settlement(settlement: EffectSettlement, now: int) -> dict[str, Any]:
         "done": now if is_over else None,
         "count": settlement.tries.count,
         "spent": settlement.tries.spent,
+        "unknown": settlement.unknown_seconds,
         "error": storable(settlement.error),
         "message": storable(settlement.message),
         "trace": storable(settlement.trace),

@@ -89,7 +89,14 @@ def claimed(row: sqlite3.Row, token: Token) -> ClaimedEffect:
         context=row["context"],
     )
     tries = Tries(row["tries_count"], row["tries_spent"])
-    return ClaimedEffect(effect, token, tries, suspect=bool(row["suspect"]), crashes=row["crashes"])
+    return ClaimedEffect(
+        effect,
+        token,
+        tries,
+        suspect=bool(row["suspect"]),
+        crashes=row["crashes"],
+        unknown_seconds=row["tries_unknown"],
+    )
 
 
 def _receipt(row: sqlite3.Row) -> Receipt:

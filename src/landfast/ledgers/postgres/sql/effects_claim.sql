@@ -12,4 +12,5 @@ WHERE done_at IS NULL AND due_at <= landfast_clock() AND (suspect OR state = 'cl
     LIMIT $3
     FOR UPDATE SKIP LOCKED
 ))
-RETURNING seq, key, run, digest, handler, name, arguments, context, tries_count, tries_spent, suspect, crashes
+RETURNING seq, key, run, digest, handler, name, arguments, context, tries_count, tries_spent, tries_unknown, suspect,
+    crashes

@@ -1,5 +1,5 @@
 -- :suspects tells whose turn it is: theirs, who run alone, or everybody else's. Only a suspect's crash is its own.
-SELECT seq, key, run, digest, handler, name, arguments, context, tries_count, tries_spent,
+SELECT seq, key, run, digest, handler, name, arguments, context, tries_count, tries_spent, tries_unknown,
        suspect OR state = 'claimed' AS suspect, crashes + (suspect AND state = 'claimed') AS crashes
 FROM landfast_effect
 WHERE done_at IS NULL AND due_at <= :now AND (suspect OR state = 'claimed') = :suspects

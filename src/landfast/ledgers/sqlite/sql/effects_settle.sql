@@ -6,6 +6,7 @@ SET state = :state,
     done_at = :done,
     tries_count = CASE :state WHEN 'ready' THEN tries_count ELSE :count END,
     tries_spent = CASE :state WHEN 'ready' THEN tries_spent ELSE :spent END,
+    tries_unknown = CASE :state WHEN 'ready' THEN tries_unknown ELSE :unknown END,
     error = CASE :state WHEN 'ready' THEN error ELSE :error END,
     message = CASE :state WHEN 'ready' THEN message ELSE :message END,
     trace = CASE :state WHEN 'ready' THEN trace ELSE :trace END

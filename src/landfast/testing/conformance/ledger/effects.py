@@ -162,6 +162,24 @@ class EffectConformance:
         assert await desk.ledger.counts() == counts(claimed=1, done=1)
         assert await desk.ledger.settle([settlement(second, EffectState.DEAD)]) == [True]
 
+    async def test_the_time_for_which_nobody_knew_it_is_kept_apart_from_its_tries_and_a_retry_sets_both_back(
+        self, desk: Desk
+    ) -> None:
+        await stage(desk.ledger, effect())
+        (held,) = await claim(desk.ledger, 1)
+        assert held.unknown_seconds == 0
+        waiting = settlement(held, EffectState.DELAYED, tries=Tries(2, 30.0), unknown_seconds=600.0)
+        await desk.ledger.settle([waiting])
+        (held,) = await claim(desk.ledger, 2)
+        assert (held.tries.count, held.tries.spent, held.unknown_seconds) == (2, 30.0, 600.0)
+        await desk.ledger.settle([settlement(held, EffectState.READY, unknown_seconds=7.0)])
+        (held,) = await claim(desk.ledger, 3)
+        assert held.unknown_seconds == 600.0, "a release changes nothing"
+        await desk.ledger.settle([settlement(held, EffectState.DEAD, tries=held.tries, unknown_seconds=600.0)])
+        await desk.ledger.retry([(held.staged.key, held.staged.run)])
+        (held,) = await claim(desk.ledger, 4)
+        assert (held.tries.count, held.tries.spent, held.unknown_seconds) == (0, 0.0, 0.0)
+
     async def test_errors_of_any_text_are_kept_for_people_to_read(self, desk: Desk) -> None:
         await stage(desk.ledger, effect())
         (held,) = await claim(desk.ledger, 1)
