@@ -12,11 +12,13 @@ from typing import Any
 import asyncpg
 import pytest
 
+from landfast.domain.audit import Mark
 from landfast.domain.census import SourceTally, TallyReport
 from landfast.domain.errors import InboxUnavailableError, RowRefusedError
 from landfast.domain.ids import BootId, WorkerId
 from landfast.domain.lifecycle import Signal, State
 from landfast.inboxes.postgres import flows, housekeeping, work
+from landfast.inboxes.postgres.audit import complete_to
 from landfast.inboxes.postgres.statements import SQL
 from landfast.testing.conformance.inbox.bench import claim, claim_flows, claim_one, look, state_of
 from landfast.testing.factory import LEASE, deliveries, delivery, event_in, settlement, token
@@ -54,6 +56,23 @@ async def test_a_record_is_flushed_at_its_commit_and_what_workers_do_is_not(
     await _note_at_commit(bench, "shelf", "DELETE")
     assert await bench.inbox.requeue(source="shop", type="order.created", limit=10) == 1
     assert await bench.fetch("SELECT noted FROM noted") == ["off"]
+
+
+async def test_a_mark_is_flushed_at_its_commit_whatever_the_role_asks_for(
+    bench: PostgresBench, database_name: str
+) -> None:
+    """The proof believes the audit's mark, and the sum of what is done stands beside the other."""
+    held = await event_in(bench.inbox, State.CLAIMED)
+    await bench.inbox.settle([settlement(held, Signal.FINISH)])
+    await bench.fetch(f"ALTER DATABASE {database_name} SET synchronous_commit = off")
+    await bench.disconnect()
+    await _note_at_commit(bench, "mark", "INSERT OR UPDATE")
+    await bench.inbox.set_audit_mark(await bench.inbox.identity(), Mark(1, b"nonce"))
+    assert await bench.fetch("SELECT noted FROM noted") == ["on"]
+    async with bench.inbox._connections.working() as connection:
+        upto = await complete_to(connection)
+    assert await bench.inbox._carry_done(upto)
+    assert await bench.fetch("SELECT noted FROM noted") == ["on", "on"]
 
 
 @pytest.mark.req("R3")

@@ -1,5 +1,9 @@
--- Marks beyond it are of a life that a restore has undone; of those before it, $4 are enough.
-WITH forgotten AS (
+-- Marks beyond it are of a life that a restore has undone; of those before it, $4 are enough. It is durable whatever the
+-- role's default is: the next audit believes it.
+WITH durably AS MATERIALIZED (
+    SELECT set_config('synchronous_commit', 'on', true) AS setting
+),
+forgotten AS (
     DELETE FROM landfast_audit_mark
     WHERE
         inbox = $1
@@ -11,5 +15,5 @@ WITH forgotten AS (
             )
         )
 )
-INSERT INTO landfast_audit_mark (inbox, seq, nonce) VALUES ($1, $2, $3)
+INSERT INTO landfast_audit_mark (inbox, seq, nonce) SELECT $1, $2, $3 FROM durably WHERE setting = 'on'
 ON CONFLICT (inbox, seq) DO UPDATE SET nonce = EXCLUDED.nonce
