@@ -14,7 +14,7 @@ from landfast import sqlfiles
 from landfast.domain.errors import CommitUnknownError, ConfigError, SwallowedDatabaseError
 from landfast.domain.fault import Fault
 from landfast.domain.outcome import Outcome, Receipt
-from landfast.ledgers.sqlite import SqliteLedger, store
+from landfast.ledgers.sqlite import SqliteLedger, faults, store
 from landfast.testing.clock import ManualClock, SeededChance
 from landfast.testing.conformance.ledger.desk import key, order, orders, process, receipt_count, transaction
 from tests.ledgers.conftest import SqliteDesk
@@ -168,3 +168,15 @@ async def test_a_file_without_its_durability_has_problems(sqlite_desk: SqliteDes
         await thread.run(lambda connection: connection.execute("PRAGMA synchronous = OFF").close())
     (problem,) = await ledger.problems()
     assert "power cut" in problem
+
+
+def test_who_meets_a_writer_is_told_to_try_again(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.db"
+    with (
+        contextlib.closing(sqlite3.connect(file)) as writer,
+        contextlib.closing(sqlite3.connect(file, timeout=0)) as us,
+    ):
+        writer.execute("BEGIN IMMEDIATE")
+        with pytest.raises(sqlite3.OperationalError) as caught:
+            us.execute("BEGIN IMMEDIATE")
+    assert "try again when it is done" in str(faults.unavailable(caught.value))

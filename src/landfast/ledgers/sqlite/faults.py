@@ -46,6 +46,10 @@ def own(error: sqlite3.Error) -> StoreError:
 
 
 def unavailable(error: sqlite3.Error) -> LedgerUnavailableError:
+    if code(error) in _BUSY:
+        return LedgerUnavailableError(
+            f"ledger: somebody is writing to it, perhaps a handler that takes long ({error}); try again when it is done"
+        )
     if diagnose(error) is Fault.INFRASTRUCTURE:
         return LedgerUnavailableError(f"ledger: the database cannot be used now ({error})")
     return LedgerUnavailableError(
