@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,6 +59,40 @@ async def test_the_mark_never_passes_what_is_not_proven(inbox: SqliteInbox, ledg
     await receive(inbox, ledger, [unproven])
     assert (await proven(inbox, ledger)).holds
     assert (await proven(inbox, ledger)).audit.looked_at == 0
+
+
+@pytest.mark.req("R61")
+@pytest.mark.parametrize("moment", ["before its mark", "between its two marks"])
+async def test_a_plain_proof_does_not_set_the_mark_again_that_a_full_one_beside_it_took_back(
+    inbox: SqliteInbox, ledger: SqliteLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    events = await finish(inbox, ledger, 4, "evt")
+    assert (await proven(inbox, ledger)).audit.walked_to == 4
+    await finish(inbox, ledger, 4, "new")
+    digest = (await key_of(inbox, events[1])).digest
+    ask, leave = audit_module.ask_ledger, ledger.set_audit_mark
+
+    async def full_proof() -> None:
+        monkeypatch.setattr(audit_module, "ask_ledger", ask)
+        monkeypatch.setattr(ledger, "set_audit_mark", leave)
+        by_hand(tmp_path / "ledger.db", f"DELETE FROM landfast_receipt WHERE digest = x'{digest.hex()}'")
+        assert (await proven(inbox, ledger, full=True)).lost == 1
+
+    async def ask_and_then(*asked: Any) -> Any:
+        found = await ask(*asked)
+        await full_proof()
+        return found
+
+    async def leave_after(*asked: Any) -> None:
+        await full_proof()
+        await leave(*asked)
+
+    if moment == "before its mark":
+        monkeypatch.setattr(audit_module, "ask_ledger", ask_and_then)
+    else:
+        monkeypatch.setattr(ledger, "set_audit_mark", leave_after)
+    assert not (await proven(inbox, ledger)).audit.lacking, "it had asked before the loss"
+    assert (await proven(inbox, ledger)).lost == 1
 
 
 @pytest.mark.req("R61")

@@ -29,6 +29,11 @@ class Audited(Protocol):
 class Auditable(Audited, Protocol):
     """An inbox."""
 
+    async def move_audit_mark(self, inbox: InboxId, mark: Mark, *, seen: Mark | None) -> bool:
+        """Set it, if the newest one is still that which was seen when the audit began; whether it was. Another audit
+        may have found a loss meanwhile, and have forgotten the marks beyond it."""
+        ...
+
     async def newest_line(self) -> int:
         """The number of the newest line of history. There may be gaps below it."""
         ...

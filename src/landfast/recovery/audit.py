@@ -7,7 +7,7 @@ mark never passes an event that is not proven, nor a line that may still appear.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -61,7 +61,9 @@ async def audit(
     report: Callable[[int, int], None] = _nobody,
 ) -> Audit:
     """From the newest mark that both know, or from the beginning. `report` hears how far of how much it is."""
-    at = began_at = 0 if full else await _newest_common(inbox, ledger, identity)
+    marks = await inbox.audit_marks(identity)
+    seen = marks[0] if marks else None
+    at = began_at = 0 if full else await _newest_common(marks, ledger, identity)
     newest = await inbox.newest_line()
     complete = min(newest, await inbox.complete_to())
     looked_at = lacking = doubled = 0
@@ -78,26 +80,25 @@ async def audit(
             if full and (found.lacking or found.doubled) and not is_marked_back:
                 # Marks beyond this are forgotten, or the next proof would begin after what this one has found.
                 is_marked_back = True
-                marked = proven
-                await _leave(inbox, ledger, identity, Mark(proven, chance.bytes(8)))
+                marked, seen = proven, Mark(proven, chance.bytes(8))
+                await inbox.set_audit_mark(identity, seen)
+                await ledger.set_audit_mark(identity, seen)
         at = upto
         if not lacking and not doubled:
             proven = max(proven, min(at, complete))
         if proven - marked >= (LINES_PER_MARK if at < newest else WORTH_A_MARK):
-            marked = proven
-            await _leave(inbox, ledger, identity, Mark(proven, chance.bytes(8)))
+            marked, mark = proven, Mark(proven, chance.bytes(8))
+            # The inbox's COMMIT first: it makes the lines durable that the mark speaks of. Crash between the two: the
+            # next audit begins at the mark before. A full proof beside this one may have gone back to a place before a
+            # loss that we did not see yet. Our mark would hide that loss, so the inbox refuses it.
+            if await inbox.move_audit_mark(identity, mark, seen=seen):
+                seen = mark
+                await ledger.set_audit_mark(identity, mark)
         report(at - began_at, newest - began_at)
     return Audit(began_at, at, looked_at, lacking, tuple(unproven), doubled)
 
 
-async def _newest_common(inbox: Audited, ledger: Audited, identity: InboxId) -> int:
+async def _newest_common(marks: Sequence[Mark], ledger: Audited, identity: InboxId) -> int:
     """One that only one of them knows was made in a life that the other has lost."""
     known = frozenset(await ledger.audit_marks(identity))
-    return next((mark.seq for mark in await inbox.audit_marks(identity) if mark in known), 0)
-
-
-async def _leave(inbox: Audited, ledger: Audited, identity: InboxId, mark: Mark) -> None:
-    # The inbox's COMMIT first: it makes the lines durable that the mark speaks of. Crash between the two: the next
-    # audit begins at the mark before.
-    await inbox.set_audit_mark(identity, mark)
-    await ledger.set_audit_mark(identity, mark)
+    return next((mark.seq for mark in marks if mark in known), 0)

@@ -50,8 +50,19 @@ class Auditing:
     async def set_audit_mark(self, _inbox: InboxId, mark: Mark) -> None:
         # Dead before the COMMIT: the next audit begins at the mark before.
         async with self._connections.transaction() as connection:
-            await connection.execute(SQL["audit_mark_set"], mark.seq, mark.nonce)
-            await connection.execute(SQL["audit_mark_forget"], mark.seq, MARKS_KEPT)
+            await connection.fetchval(SQL["done_mark_lock"])
+            await _set_mark(connection, mark)
+
+    async def move_audit_mark(self, _inbox: InboxId, mark: Mark, *, seen: Mark | None) -> bool:
+        # Dead before the COMMIT: the next audit begins at the mark before.
+        async with self._connections.transaction() as connection:
+            # Whoever sets a mark locks this row first, so nobody sets one between the look and the COMMIT.
+            await connection.fetchval(SQL["done_mark_lock"])
+            newest = [Mark(row["seq"], row["nonce"]) for row in await connection.fetch(SQL["audit_marks"], 1)]
+            is_as_seen = newest == ([] if seen is None else [seen])
+            if is_as_seen:
+                await _set_mark(connection, mark)
+        return is_as_seen
 
     async def recount(self) -> AsyncIterator[Mapping[State | None, int]]:
         after: bytes | None = b""
@@ -61,6 +72,11 @@ class Auditing:
             after = max((row["last"] for row in found), default=None)
             if found:
                 yield Counter({State(row["state"]) if row["state"] else None: row["count"] for row in found})
+
+
+async def _set_mark(connection: Connection, mark: Mark) -> None:
+    await connection.execute(SQL["audit_mark_set"], mark.seq, mark.nonce)
+    await connection.execute(SQL["audit_mark_forget"], mark.seq, MARKS_KEPT)
 
 
 async def complete_to(connection: Connection) -> int:

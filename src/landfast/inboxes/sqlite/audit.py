@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
@@ -37,6 +38,9 @@ class Auditing:
     async def set_audit_mark(self, _inbox: InboxId, mark: Mark) -> None:
         await self._file.run(partial(self._set_audit_mark, mark))
 
+    async def move_audit_mark(self, _inbox: InboxId, mark: Mark, *, seen: Mark | None) -> bool:
+        return await self._file.run(partial(self._move_audit_mark, mark, seen))
+
     async def recount(self) -> AsyncIterator[Mapping[State | None, int]]:
         last = b""
         while counted := await self._file.run(partial(self._recount, last)):
@@ -59,9 +63,22 @@ class Auditing:
     def _set_audit_mark(self, mark: Mark) -> None:
         """Crash before the COMMIT: the next audit begins at the mark before."""
         with self._file.writing(durable=True) as connection:
-            ask(connection, "audit_mark_set", mark._asdict())
-            ask(connection, "audit_mark_forget", {"seq": mark.seq, "kept": MARKS_KEPT})
+            _set_mark(connection, mark)
+
+    def _move_audit_mark(self, mark: Mark, seen: Mark | None) -> bool:
+        """Crash before the COMMIT: the next audit begins at the mark before."""
+        with self._file.writing(durable=True) as connection:
+            newest = [Mark(seq, nonce) for seq, nonce in ask(connection, "audit_marks", (1,))]
+            is_as_seen = newest == ([] if seen is None else [seen])
+            if is_as_seen:
+                _set_mark(connection, mark)
+            return is_as_seen
 
     def _recount(self, after: bytes) -> list[tuple[bytes, str | None]]:
         with self._file.reading() as connection:
             return ask(connection, "recount", {"after": after, "chunk": RECOUNTED_AT_ONCE})
+
+
+def _set_mark(connection: sqlite3.Connection, mark: Mark) -> None:
+    ask(connection, "audit_mark_set", mark._asdict())
+    ask(connection, "audit_mark_forget", {"seq": mark.seq, "kept": MARKS_KEPT})

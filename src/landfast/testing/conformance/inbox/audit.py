@@ -80,6 +80,18 @@ class AuditConformance:
         await bench.inbox.set_audit_mark(inbox, other)
         assert list(await bench.inbox.audit_marks(inbox)) == [other, marks[0]]
 
+    async def test_a_mark_moves_from_the_one_that_was_seen_and_from_no_other(self, bench: Bench) -> None:
+        inbox = await bench.inbox.identity()
+        first, back, ahead = Mark(10, b"first..."), Mark(5, b"back...."), Mark(20, b"ahead...")
+        assert not await bench.inbox.move_audit_mark(inbox, first, seen=ahead)
+        assert await bench.inbox.move_audit_mark(inbox, first, seen=None)
+        await (await bench.another()).set_audit_mark(inbox, back)
+        for seen in (None, first, Mark(5, b"other...")):
+            assert not await bench.inbox.move_audit_mark(inbox, ahead, seen=seen)
+        assert list(await bench.inbox.audit_marks(inbox)) == [back]
+        assert await bench.inbox.move_audit_mark(inbox, ahead, seen=back)
+        assert list(await bench.inbox.audit_marks(inbox)) == [ahead, back]
+
     async def test_a_limited_number_of_marks_is_kept(self, bench: Bench) -> None:
         inbox = await bench.inbox.identity()
         for seq in range(1, MARKS_KEPT + 4):
