@@ -15,6 +15,7 @@ import pytest
 from landfast.domain.audit import Mark
 from landfast.domain.census import SourceTally, TallyReport
 from landfast.domain.errors import InboxUnavailableError, RowRefusedError
+from landfast.domain.flow import FLOWS_AT_MOST
 from landfast.domain.ids import BootId, WorkerId
 from landfast.domain.lifecycle import Signal, State
 from landfast.inboxes.postgres import flows, housekeeping, work
@@ -371,6 +372,21 @@ async def test_a_released_event_is_in_its_flow_again_after_a_second(bench: Postg
     await bench.inbox.settle([settlement(held, Signal.RELEASE)])
     bench.clock.advance(flows.RESCAN_EVERY)
     assert [one.key for one in await claim_flows(bench.inbox, 2, (await bench.inbox.flows()).flows)] == ["early"]
+
+
+@pytest.mark.parametrize("count", [FLOWS_AT_MOST + 1, 2 * FLOWS_AT_MOST])
+async def test_a_look_goes_around_all_types_although_what_it_knew_was_forgotten(
+    bench: PostgresBench, count: int
+) -> None:
+    """Flows that are known are found without a search; here each look has to begin again where the last one ended."""
+    await bench.inbox.record([delivery(f"{n}", type=f"made.up.{n:04}") for n in range(count)])
+    seen = set[str]()
+    for _ in range(5):
+        bench.clock.advance(flows.RESCAN_EVERY)
+        found = (await bench.inbox.flows()).flows
+        assert len(found) >= FLOWS_AT_MOST
+        seen |= {flow.type for flow in found}
+    assert len(seen) == count
 
 
 @pytest.mark.parametrize(
