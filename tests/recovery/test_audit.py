@@ -17,7 +17,7 @@ from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.recovery import audit as audit_module
-from landfast.recovery.receipts import check
+from landfast.recovery.receipts import ask_ledger, check
 from landfast.testing.clock import ManualClock, SeededChance
 from tests.inboxes.sqlite_bench import by_hand
 from tests.recovery.scenes import HANDLER, key_of, proven, receive, settle_all, store
@@ -70,7 +70,7 @@ async def test_a_plain_proof_does_not_set_the_mark_again_that_a_full_one_beside_
     assert (await proven(inbox, ledger)).audit.walked_to == 4
     await finish(inbox, ledger, 4, "new")
     digest = (await key_of(inbox, events[1])).digest
-    ask, leave = audit_module.ask_ledger, ledger.set_audit_mark
+    ask, leave = ask_ledger, ledger.set_audit_mark
 
     async def full_proof() -> None:
         monkeypatch.setattr(audit_module, "ask_ledger", ask)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
+
+import apsw
 
 from landfast.domain.audit import Finished, Mark
 from landfast.domain.ids import InboxId
@@ -79,6 +80,6 @@ class Auditing:
             return ask(connection, "recount", {"after": after, "chunk": RECOUNTED_AT_ONCE})
 
 
-def _set_mark(connection: sqlite3.Connection, mark: Mark) -> None:
+def _set_mark(connection: apsw.Connection, mark: Mark) -> None:
     ask(connection, "audit_mark_set", mark._asdict())
     ask(connection, "audit_mark_forget", {"seq": mark.seq, "kept": MARKS_KEPT})
