@@ -30,8 +30,6 @@ class Auditing:
 
     async def newest_line(self) -> int:
         async with self._connections.working() as connection:
-            # Lines that came since the last vacuum are in no summary, and would be read again for every range.
-            await connection.execute(SQL["history_summarize"])
             newest: int = await connection.fetchval(SQL["history_last"])
         return newest
 

@@ -89,7 +89,6 @@ class Counting:
             newest = await connection.fetchval(SQL["history_last"])
             if newest - await connection.fetchval(SQL["done_mark"]) <= CARRIED_FROM:
                 return
-            await connection.execute(SQL["history_summarize"])
             upto = await complete_to(connection)
         while await self._carry_done(upto):
             pass
