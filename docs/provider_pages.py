@@ -45,7 +45,7 @@ def _table(profiles: Sequence[Profile]) -> str:
             f"[{each.title}](providers/{each.name}.md)",
             f"`{each.name}`",
             _proof(each.scheme),
-            "yes" if each.covers_body else "**no**",
+            "yes" if each.coverage == "yes" else f"**{each.coverage}**",
             ", ".join(dict.fromkeys(handshake.method for handshake in each.handshakes)) or "",
             "yes" if each.items else "",
             _duration(each.redelivery.timeout),
@@ -188,9 +188,16 @@ def _time_lines(profile: Profile) -> Iterator[str]:
 
 
 def _body_line(profile: Profile) -> Iterator[str]:
-    if not profile.covers_body:
+    covered = {"no": "does not cover the body", "checksum": "covers only a checksum of the body"}
+    if profile.coverage != "yes":
         yield ""
-        yield "**The proof does not cover the body.** It says who sent the request, not that nobody changed it since."
+        proof = f"**The proof {covered[profile.coverage]}.**"
+        yield f"{proof} It says who sent the request, not that nobody changed it since."
+    if profile.signs_once:
+        yield (
+            "A proof counts for the first body that it comes with: an event with another body under it is "
+            "[held](../../glossary.md)."
+        )
 
 
 def _event_lines(profile: Profile) -> Iterator[str]:

@@ -47,8 +47,8 @@ def test_secrets_are_listed_by_name_with_their_state_and_never_shown(landfast: R
         ("old", "retired"), ("now", "active"), ("next", "future"),
     ]  # fmt: skip
     assert [each["reference"] for each in shop["secrets"]] == [None, "env:NOT_READ", None]
-    assert (shop["path"], shop["covers_body"], shop["retry_window_seconds"]) == ("/in/shop", True, 3 * 86400)
-    assert lab["covers_body"] is False
+    assert (shop["path"], shop["covers_body"], shop["retry_window_seconds"]) == ("/in/shop", "yes", 3 * 86400)
+    assert lab["covers_body"] == "no"
     plain = landfast("sources", "list")
     assert plain.code == 0 and "'old' retired since 2020-01-01 00:00:00" in plain.out
     assert LONG not in ended.out + plain.out + ended.err + plain.err

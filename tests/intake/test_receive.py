@@ -231,6 +231,7 @@ class BatchProvider:
     refusal = 401
     thanks = None
     greets = False
+    signs_once = False
 
     def __init__(self, *, bug: Exception | None = None, signed_at: float | None = None) -> None:
         self.bug = bug
@@ -260,6 +261,9 @@ class BatchProvider:
         return secrets[0]
 
     def signed_at(self, head: Head, body: bytes) -> float | None:
+        return None
+
+    def proof(self, signature: Signature, head: Head, body: bytes, *, url: str = "") -> bytes | None:
         return None
 
     def find(self, head: Head, body: bytes, received_at: datetime) -> Sequence[Found]:

@@ -66,6 +66,13 @@ class Watched:
     def signed_at(self, head: Head, body: bytes) -> float | None:
         return self.profile.signed_at(head, body)
 
+    @property
+    def signs_once(self) -> bool:
+        return self.profile.signs_once
+
+    def proof(self, signature: Signature, head: Head, body: bytes, *, url: str = "") -> bytes | None:
+        return self.profile.proof(signature, head, body, url=url)
+
     def find(self, head: Head, body: bytes, received_at: datetime) -> Sequence[Found]:
         self.asked.append("find")
         return self.profile.find(head, body, received_at)

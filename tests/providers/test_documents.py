@@ -11,7 +11,7 @@ import pytest
 from landfast.domain.body import decode
 from landfast.domain.errors import UnverifiedError
 from landfast.providers import provider
-from landfast.providers.signing import signed_request
+from landfast.providers.signing import sample, signed_request
 from tests.intake.desk import Desk
 from tests.providers.keypairs import sender_secret
 from tests.providers.senders import NOW, event, profile_of, sample_of, signed, source_of, taken
@@ -110,8 +110,8 @@ def test_a_file_that_is_called_json_is_not_the_field() -> None:
 
 
 async def test_dropbox_sign_reads_its_own_sentence_whether_the_event_is_new_or_not(shop: Shop) -> None:
-    body = json.dumps(sample_of("dropbox-sign")).encode()
     now = shop.desk.clock.now().timestamp()
+    body = sample("dropbox-sign", now=now)
     draft = signed_request(profile_of("dropbox-sign"), body, sender_secret("dropbox-sign"), now=now)
     wrapped = in_multipart(draft.body)
     lines = ["POST /in/source HTTP/1.1", "Host: shop.example", "Connection: close", f"Content-Length: {len(wrapped)}"]

@@ -138,12 +138,12 @@ def test_the_key_of_postal_may_be_given_as_it_stands_in_its_dkim_record() -> Non
 def test_mailgun_is_taken_at_its_word_for_the_event() -> None:
     """Only a time and a token are signed: the catalogue says so."""
     profile = provider("mailgun")
-    draft = signed_request(profile, sample(profile), sender_secret("mailgun"), now=NOW)
+    draft = signed_request(profile, sample(profile, now=NOW), sender_secret("mailgun"), now=NOW)
     data = json.loads(draft.body)
     data["event-data"]["event"] = "failed"
     source = Source("source", profile, our_secrets(profile))
     (identity,) = examine(source, draft.head(), json.dumps(data).encode(), now=AT).identities
-    assert identity.type == "failed" and not profile.covers_body
+    assert identity.type == "failed" and profile.coverage == "no"
 
 
 def test_resend_itself_accepts_what_we_sign(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,7 @@ WRONG_SIGNED: dict[str, tuple[Any, str]] = {
     "items": ("header:X", "items 'header:X' is no list in a body: write body, body:events or form:events"),
     "body_digest": (7, "body_digest must be text, not 7"),
     "any_port": (0, "any_port must be true or false, not 0"),
+    "signs_once": (1, "signs_once must be true or false, not 1"),
 }
 WRONG_PROFILE: dict[str, tuple[Any, str]] = {
     "key": ("id", "key: 'id' is not known: use body, type+body"),

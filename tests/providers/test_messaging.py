@@ -77,7 +77,7 @@ def test_a_telegram_update_without_the_token_is_refused_and_no_body_is_proven() 
     profile = provider("telegram")
     source = Source("source", profile, our_secrets(profile))
     draft = signed_request(profile, b'{"update_id":1}', sender_secret("telegram"), now=NOW)
-    assert not profile.covers_body
+    assert profile.coverage == "no"
     assert examine(source, draft.head(), b'{"update_id":2}', now=AT).identities[0].key == "2"
     draft.headers["X-Telegram-Bot-Api-Secret-Token"] += "x"
     with pytest.raises(UnverifiedError, match="none of the active secrets"):

@@ -62,7 +62,7 @@ def test_the_third_signature_of_plivo_covers_the_form_and_the_second_does_not() 
     assert examined("plivo", second).identities[0].type == "Answer"
     with pytest.raises(UnverifiedError):
         examined("plivo", third)
-    assert not provider("plivo").covers_body
+    assert provider("plivo").coverage == "no"
 
 
 def test_a_third_signature_of_plivo_that_is_wrong_is_not_excused_by_a_second_that_is_right() -> None:

@@ -54,7 +54,7 @@ def _examined(source: Source, settings: SourceSettings, now: float) -> Iterator[
         yield Check(name, Level.FAIL, "no secret is active now", "give one whose from has come and whose until has not")
     warnings = (
         *_of_secrets(source, active, now),
-        *_of_the_scheme(profile),
+        *_of_the_scheme(profile, binds_proofs=source.binds_proofs),
         *_of_the_key(settings, profile),
         *_of_time(settings, profile),
     )
@@ -73,9 +73,12 @@ def _of_secrets(source: Source, active: Sequence[Secret], now: float) -> Iterato
         yield f"its last secret ends at {at}: from then on all is refused", f"landfast sources rotate {source.name}"
 
 
-def _of_the_scheme(profile: Profile) -> Iterator[tuple[str, str]]:
-    if not profile.covers_body:
-        found = f"the signature of {profile.name} does not cover the body: it proves who sends, not what"
+def _of_the_scheme(profile: Profile, *, binds_proofs: bool) -> Iterator[tuple[str, str]]:
+    if profile.coverage != "yes":
+        parts = {"no": "does not cover the body", "checksum": "covers only a checksum of the body"}
+        found = f"the signature of {profile.name} {parts[profile.coverage]}: it proves who sends, not what"
+        if binds_proofs:
+            found += "; another body under a known proof is held"
         yield found, "take https only, and ask the sender for what matters before you act on it"
     if drops_refused(profile):
         found = f"{profile.name} drops for good what is answered with {profile.refusal} ({profile.redelivery.ends_on})"
@@ -86,7 +89,7 @@ def _of_the_key(settings: SourceSettings, profile: Profile) -> Iterator[tuple[st
     """Of what the user chose. Those of the catalogue were looked at when they were written, and where nothing of the
     body is signed either, a header is no worse."""
     is_own = settings.described is not None or settings.dedup is not None
-    if not is_own or not profile.covers_body:
+    if not is_own or profile.coverage == "no":
         return
     signed = _signed_headers(profile.scheme)
     for place in places_read(profile.key) or ():

@@ -117,7 +117,7 @@ def _fields(source: SourceSettings, now: float) -> dict[str, Any]:
         "path": f"/in/{source.name}",
         "public_url": source.public_url or None,
         "needs_public_url": profile.needs_url,
-        "covers_body": profile.covers_body,
+        "covers_body": profile.coverage,
         "tolerance_seconds": None if math.isinf(tolerance) else tolerance,
         "refusal_status": profile.refusal,
         "refusal_is_final": drops_refused(profile),
@@ -152,7 +152,7 @@ def _cell(source: Mapping[str, Any], heading: str) -> Any:
             # Those that count first: a narrow terminal cuts off the others.
             return ", ".join(map(_secret_cell, sorted(source["secrets"], key=lambda one: one["state"] != "active")))
         case "covers the body":
-            return "yes" if source["covers_body"] else "NO"
+            return "NO" if source["covers_body"] == "no" else source["covers_body"]
         case "public url":
             return source["public_url"] or ("MISSING" if source["needs_public_url"] else "")
         case "retries for":

@@ -121,8 +121,10 @@ def _notes(source: Source, head: Head, examined: Examined) -> Iterator[str]:
     profile = source.provider
     if not isinstance(profile, Profile):
         return
-    if not profile.covers_body:
+    if profile.coverage == "no":
         yield "the signature does not cover the body: it proves the sender only"
+    if profile.coverage == "checksum":
+        yield "the signature covers only a checksum of the body: it proves the sender only"
     if any(not one.type for one in examined.identities):
         is_in_key = reads_type(profile.key) or profile.type in (places_read(profile.key) or ())
         for place in profile.type.partition("+")[0].split("|"):

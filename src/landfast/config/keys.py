@@ -15,6 +15,7 @@ from landfast.domain.errors import ConfigError
 
 PRESETS = ("low-volume", "high-volume", "critical")
 SAME_KEY = ("duplicate", "hold")
+SAME_PROOF = ("hold", "take")
 UNHANDLED = ("keep", "done", "dead")
 HANDLER_KEYS = ("attempts", "backoff", "deadline", "isolation", "group")
 """What belongs to a handler, and so to the code."""
@@ -65,6 +66,7 @@ SOURCE_KEYS: Mapping[str, Key] = MappingProxyType(
         "allow_short_secret": Key(bool, "true"),
         "confirm_subscription": Key(bool, "true"),
         "same_key": Key(str, '"hold"', one_of=SAME_KEY),
+        "same_proof": Key(str, '"take"', one_of=SAME_PROOF),
         "rate": Key(float, "100", 0.01, 1_000_000),
         "key_rate": Key(float, "10", 0.01, 1_000_000),
         "allow_from": Key(list, '["192.0.2.0/24"]'),

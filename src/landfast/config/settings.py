@@ -79,6 +79,8 @@ class SourceSettings:
     same_key: str | None = None
     """What a known key with another body is: a `duplicate`, or another event to `hold`; the preset says unless this
     does."""
+    same_proof: str = "hold"
+    """What another body is under a proof that binds none: something to `hold`, or to `take` as any other event."""
     rate: float | None = None
     """Verified deliveries a second that one intake process takes; no limit unless it is set."""
     key_rate: float | None = None

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 
-from landfast.domain.ids import EventId, event_id, strict_mark
+from landfast.domain.ids import EventId, Proof, event_id, proof_mark, strict_mark
 
 _NONE: frozenset[bytes] = frozenset()
 
@@ -98,10 +98,15 @@ class Delivery(msgspec.Struct, frozen=True):
     """Why it waits for an operator instead of being processed; empty for nearly all."""
     is_strict: bool = False
     """Whether a known key with another body is another event, to be held, and no duplicate."""
+    proof: Proof | None = None
+    """What proved the sender, where that does not bind the body: it counts for the first body that it comes with."""
 
     @property
     def mark(self) -> EventId:
-        """What the seen cache remembers it by: of a strict source, another body is unknown to it."""
+        """What the seen cache remembers it by: of a strict source, another body is unknown to it; and so is another
+        proof, which the inbox must see once to know whose it is."""
+        if self.proof is not None:
+            return proof_mark(self.event_id, self.body, self.proof)
         return strict_mark(self.event_id, self.body) if self.is_strict else self.event_id
 
     @classmethod
@@ -126,6 +131,8 @@ class Recorded(msgspec.Struct, frozen=True):
     is_new: bool
     in_inbox: bool = True
     """False where it is durable, but in a spool or journal that the inbox does not know of yet."""
+    is_disproven: bool = False
+    """Its proof was another body's before: nothing was stored, and nothing may be acknowledged yet."""
 
 
 def requests(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:

@@ -12,6 +12,9 @@ InboxId = NewType("InboxId", bytes)
 EventId = NewType("EventId", bytes)
 """16 bytes derived from (source, key): two twins compute the same id before either is stored."""
 
+Proof = NewType("Proof", bytes)
+"""16 bytes derived from a source and what a sender signed for it: a proof that is seen again is known by them."""
+
 ReceiptDigest = NewType("ReceiptDigest", bytes)
 """16 bytes derived from (inbox, source, key): what a receipt in a shared ledger is keyed by."""
 
@@ -36,6 +39,15 @@ def event_id(source: str, key: str) -> EventId:
 def strict_mark(event: EventId, body: bytes) -> EventId:
     """An event together with its very bytes."""
     return EventId(hashlib.sha256(event + hashlib.sha256(body).digest()).digest()[:16])
+
+
+def proof_of(source: str, signed: bytes) -> Proof:
+    return Proof(hashlib.sha256(_framed_source(source) + signed).digest()[:16])
+
+
+def proof_mark(event: EventId, body: bytes, proof: Proof) -> EventId:
+    """An event together with its very bytes and what proved its sender."""
+    return EventId(hashlib.sha256(event + hashlib.sha256(body).digest() + proof).digest()[:16])
 
 
 def ids_from(prefix: str) -> tuple[EventId, EventId]:

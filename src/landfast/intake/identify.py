@@ -10,9 +10,9 @@ from functools import lru_cache
 import msgspec
 
 from landfast.domain.delivery import Delivery, Head, Headers, Identity
-from landfast.domain.ids import EventId, event_id, strict_mark
+from landfast.domain.ids import EventId, Proof, event_id, proof_mark, proof_of, strict_mark
 from landfast.intake.source import Source
-from landfast.ports.provider import Found
+from landfast.ports.provider import Found, Signature
 
 LATE = "late"
 """Older than the dedup memory: it may have been processed and forgotten, so nobody processes it blindly. January 1970
@@ -30,10 +30,23 @@ def event_of(source: Source, found: Found) -> EventId:
     return event_id(source.name, storable_key(found.key))
 
 
+def proof_in(source: Source, signature: Signature, head: Head, body: bytes) -> Proof | None:
+    """Of a verified request: what counts for this body only, where the proof does not bind it."""
+    signed = source.provider.proof(signature, head, body, url=source.url_of(head))
+    return None if signed is None else proof_of(source.name, signed)
+
+
 def marks_of(
-    source: Source, found: Sequence[Found], events: Sequence[EventId], body: bytes, now: datetime
+    source: Source,
+    found: Sequence[Found],
+    events: Sequence[EventId],
+    body: bytes,
+    now: datetime,
+    proof: Proof | None = None,
 ) -> Sequence[EventId]:
     """What the seen cache knows the events of a request by; as `Delivery.mark`."""
+    if proof is not None:  # of a request that is one event
+        return [proof_mark(event, body, proof) for event in events]
     if not source.is_strict:
         return events
     bodies = [each.identity(now).body for each in found]
@@ -53,6 +66,7 @@ def deliveries(
     head: Head,
     body: bytes,
     now: datetime,
+    proof: Proof | None = None,
 ) -> Sequence[Delivery]:
     """One delivery for each event of the request, ready to be recorded."""
     headers = kept_headers(head.headers)
@@ -72,6 +86,7 @@ def deliveries(
                 event_id=event,
                 hold=LATE if _is_late(identity.occurred_at, source, now) else "",
                 is_strict=source.is_strict,
+                proof=proof,
             )
         )
     return made

@@ -31,7 +31,7 @@ from landfast.domain.ids import EventId
 from landfast.domain.readiness import Readiness
 from landfast.intake.admission import Admission
 from landfast.intake.answers import answer_to
-from landfast.intake.identify import deliveries, event_of, marks_of
+from landfast.intake.identify import deliveries, event_of, marks_of, proof_in
 from landfast.intake.keys import DEADLINE as KEY_SECONDS
 from landfast.intake.keys import Keys
 from landfast.intake.record import Conclude, Outcome
@@ -131,9 +131,10 @@ class Intake:
                 return source.provider.thanks or EMPTY
             events = [event_of(source, each) for each in found]
             self._admission.throttle(source, events)
-            if all(map(self._seen.has, marks_of(source, found, events, body, now))):
+            proof = proof_in(source, admitted.signature, head, body) if source.binds_proofs else None
+            if all(map(self._seen.has, marks_of(source, found, events, body, now, proof))):
                 return self._duplicate(source, events)
-            request = deliveries(source, found, events, head=head, body=body, now=now)
+            request = deliveries(source, found, events, head=head, body=body, now=now, proof=proof)
             self._recorder.record(request, partial(self._conclude, source, events[0], answered))
         except KeyNeeded as needed:
             waiting = WaitingForKey(self, admitted, body, answered)

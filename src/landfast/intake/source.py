@@ -28,6 +28,9 @@ class Source:
     """Whether a handshake's address may be opened without asking the operator."""
     is_strict: bool = False
     """Whether a known key with another body is another event, to be held, and no duplicate."""
+    binds_proofs: bool = True
+    """Whether a proof that does not bind the body counts for its first body only, and an event with another is held. Of
+    no meaning, and False, where every proof binds its body."""
     memory: float = math.inf
     """Seconds: an event whose own time is longer ago may be one that the inbox has forgotten."""
     rate: float | None = None
@@ -48,6 +51,7 @@ class Source:
             object.__setattr__(self, "body_limit", self.provider.body_limit)
         if not self.tolerance:
             object.__setattr__(self, "tolerance", self.provider.tolerance)
+        object.__setattr__(self, "binds_proofs", self.binds_proofs and self.provider.signs_once)
         object.__setattr__(self, "refused", _refusal(self.provider.refusal))
         is_timed = any((secret.active_from, secret.retired_at) != (-math.inf, math.inf) for secret in self.secrets)
         object.__setattr__(self, "_is_timed", is_timed)

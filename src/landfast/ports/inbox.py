@@ -35,6 +35,8 @@ class Recorder(Journal, Protocol):
         """Make all of them durable in one COMMIT, then answer in the same order. The first delivery of an event is
         new and makes the event ready, or held where the delivery says so; any other, in this batch, earlier, or in a
         concurrent one, is not new.
+        A proof counts for the first body that it comes with. A delivery with another body under it is not stored, and
+        `is_disproven`, unless its event is known: then it is a duplicate like any other.
         Crash before the COMMIT: nothing was acknowledged. After it: the sender's retry is a duplicate.
         Raises RowRefusedError when the database refuses a row for what it holds, and InboxUnavailableError when it
         cannot be used or did not answer; either way nothing of the batch may be acknowledged."""

@@ -152,6 +152,15 @@ class Provider(Protocol):
         matches, and KeyNeeded when a key is missing."""
         ...
 
+    @property
+    def signs_once(self) -> bool:
+        """Whether some of its proofs do not bind the body, and are another for each request."""
+        ...
+
+    def proof(self, signature: Signature, head: Head, body: bytes, *, url: str = "") -> bytes | None:
+        """Of a verified request, what was signed: the same bytes for the same proof. None where it binds the body."""
+        ...
+
     def signed_at(self, head: Head, body: bytes) -> float | None:
         """The signed time that stands in a verified body, as unix seconds; None where the head has it, or nothing."""
         ...

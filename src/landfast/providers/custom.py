@@ -153,6 +153,7 @@ _OTHER_THAN_TEXT = {
     "fetch_back": "true or false",
     "time_of_object": "true or false",
     "body_varies": "true or false",
+    "signs_once": "true or false",
     "any_port": "true or false",
     "is_repeated": "true or false",
     "is_whole": "true or false",

@@ -23,7 +23,7 @@ from landfast.providers.items import Item, Slice, slicer
 from landfast.providers.locations import Pick, Read, Sight, as_text, first_at, paths, pick_at, read_at
 from landfast.providers.outline import outline
 from landfast.providers.request import Request
-from landfast.providers.schemes import Scheme
+from landfast.providers.schemes import Coverage, Scheme, once
 
 MEBIBYTE = 1024 * 1024
 
@@ -149,12 +149,19 @@ class Profile:
             raise ConfigError(
                 f"the provider {self.name!r} has refusal {self.refusal}; it must be an HTTP error, 400 to 599"
             )
+        if self.items is not None and self.signs_once:
+            raise ConfigError(f"the provider {self.name!r} has items, and a proof that counts for one body only")
         if self.items is None and ("item:" in self.key or any("item:" in place for place in places)):
             raise ConfigError(f"the provider {self.name!r} reads item: and has no items; say where they stand")
 
     @property
-    def covers_body(self) -> bool:
-        return self.scheme.covers_body
+    def coverage(self) -> Coverage:
+        """Whether a changed body is noticed."""
+        return self.scheme.coverage
+
+    @property
+    def signs_once(self) -> bool:
+        return once(self.scheme) is not None
 
     @property
     def needs_url(self) -> bool:
@@ -196,6 +203,10 @@ class Profile:
             raise UnverifiedError("the body is a challenge, and anybody may have had that signed")
         return self.scheme.verify(signature, Request(head, body, url, self.given, keys), secrets)
 
+    def proof(self, signature: Signature, head: Head, body: bytes, *, url: str = "") -> bytes | None:
+        scheme = once(self.scheme)
+        return None if scheme is None else scheme.proof(signature, Request(head, body, url, self.given))
+
     def signed_at(self, head: Head, body: bytes) -> float | None:
         if self._pick_signed_at is None:
             return None
@@ -204,6 +215,8 @@ class Profile:
         if self.signed_at_unit == "ms" and (text := as_text(written) or "").isdecimal() and len(text) < 20:
             return int(text) / 1000
         at = moment(written)
+        if at is None and self.coverage != "yes":  # cut at another place it would be no time, and still be signed
+            raise UnverifiedError("the signed time is missing, or is none")
         return None if at is None else at.timestamp()
 
     def handshake(self, head: Head, body: bytes, secret: Secret | None = None, *, url: str = "") -> Greeting | None:

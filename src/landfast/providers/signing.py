@@ -90,7 +90,7 @@ def sample(
 def _words(type_: str, id_: str, now: float, day: float = _BORN) -> dict[str, str]:
     first, _, rest = type_.partition(".")
     at = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    times = {"{now}": at, "{now.ms}": str(int(now * 1000))}
+    times = {"{now}": at, "{now.s}": str(int(now)), "{now.ms}": str(int(now * 1000))}
     # No more exact than the day, so that a sample that is sent again has the same bytes.
     midnight = int(day) // _DAY * _DAY
     times |= {_BIRTHDAY: f"{datetime.fromtimestamp(midnight, UTC):%Y-%m-%d}", str(int(_BORN)): str(midnight)}

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from string import Formatter
+from typing import Literal
 
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.ports.provider import Signature
@@ -43,7 +44,7 @@ _WHOLE: dict[str, Part] = {
     "sorted_form": lambda _signature, request: request.sorted_form(),
     "php_form": lambda _signature, request: request.php_form(),
 }
-_OF_THE_BODY = frozenset({"body", "crc32", "sha256", "sorted_form", "php_form", "url_and_form"})
+_OF_THE_BODY = frozenset({"body", "sha256", "sorted_form", "php_form", "url_and_form"})
 _OF_THE_URL = frozenset({"url", "url_without_query", "url_unescaped", "url_and_form", "sorted_query"})
 
 
@@ -84,8 +85,10 @@ class Template:
         return "secret" in self.names
 
     @property
-    def covers_body(self) -> bool:
-        return bool(self.names & _OF_THE_BODY)
+    def coverage(self) -> Literal["yes", "checksum", "no"]:
+        if self.names & _OF_THE_BODY:
+            return "yes"
+        return "checksum" if "crc32" in self.names else "no"
 
     @property
     def needs_url(self) -> bool:

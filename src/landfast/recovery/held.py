@@ -24,6 +24,7 @@ COUNT_AT_MOST = 1_000_000
 BECAUSE: Mapping[str, str] = MappingProxyType(
     {
         "late": "older than the dedup memory: it may have been processed and forgotten",
+        "disproven": "another body under a proof that came with a first one: who captured a request may have made it",
         "variant": "another body under a known key: the first one is processed under the key before the ~",
     }
 )

@@ -8,6 +8,7 @@ from landfast.domain.census import TOLD, TallyReport
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.ids import BootId
+from landfast.domain.proofs import contradicted, first_bodies, have_proofs
 from landfast.inboxes.postgres.connection import Connection, Connections
 from landfast.inboxes.postgres.housekeeping import off
 from landfast.inboxes.postgres.statements import SQL
@@ -28,6 +29,9 @@ class Recording:
             return []
         slot = self._slot()
         # Dead before the COMMIT: nothing was acknowledged. Dead after it: the sender's retry is a duplicate.
+        if have_proofs(deliveries):
+            async with self._connections.recording() as connection, connection.transaction():
+                return await self._store_proven(connection, deliveries, slot)
         async with self._connections.recording() as connection:
             return await self._store(connection, deliveries, slot)
 
@@ -41,11 +45,24 @@ class Recording:
         # Dead after the COMMIT, before they are let go of: they are taken again, stored no more and counted no more.
         async with self._connections.recording() as connection, connection.transaction():
             await connection.execute(SQL["count_drained"], self.boot, slot, *columns)
-            return await self._store(connection, deliveries, slot)
+            return await self._store_proven(connection, deliveries, slot)
 
     def _slot(self) -> int:
         self._batches += 1
         return self._batches // BATCHES_PER_SLOT
+
+    async def _store_proven(
+        self, connection: Connection, deliveries: Sequence[Delivery], slot: int
+    ) -> Sequence[Recorded]:
+        """As `_store`, but for those whose proof counts for another body. In one transaction with the rest: a proof
+        that is not remembered together with its event would count for a second one."""
+        disproven = await _disproven(connection, deliveries) if have_proofs(deliveries) else frozenset()
+        kept = [delivery for place, delivery in enumerate(deliveries) if place not in disproven]
+        stored = iter(await self._store(connection, kept, slot))
+        return [
+            Recorded(delivery.event_id, is_new=False, is_disproven=True) if place in disproven else next(stored)
+            for place, delivery in enumerate(deliveries)
+        ]
 
     async def _store(self, connection: Connection, deliveries: Sequence[Delivery], slot: int) -> Sequence[Recorded]:
         # Twins in one batch: the first of them is recorded.
@@ -78,6 +95,18 @@ class Recording:
             if events:
                 counts = [count for _, count in events]
                 await connection.execute(SQL["tally_redelivery"], [event for event, _ in events], counts)
+
+
+async def _disproven(connection: Connection, deliveries: Sequence[Delivery]) -> frozenset[int]:
+    """The places of those whose proof counts for another body. A known event is a duplicate, whatever proves it."""
+    columns = zip(*first_bodies(deliveries), strict=True)
+    bound = {row["proof"]: row["digest"] for row in await connection.fetch(SQL["bind_proofs"], *map(list, columns))}
+    others = contradicted(deliveries, bound)
+    if not others:
+        return frozenset()
+    events = [deliveries[place].event_id for place in others]
+    known = {event for (event,) in await connection.fetch(SQL["known"], events)}
+    return frozenset(place for place in others if deliveries[place].event_id not in known)
 
 
 def _columns(placed: Sequence[tuple[int, Delivery]]) -> list[list[object]]:

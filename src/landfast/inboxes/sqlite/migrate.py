@@ -14,8 +14,8 @@ from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.statements import PACKAGE, ask
 from landfast.ports.clock import Chance
 
-_UNIQUE = {"identity": "event_id", "work": "event_id", "shelf": "body_seq,event_id"}
-"""Without these, a duplicate could enter, or an event be in two places."""
+_UNIQUE = {"identity": "event_id", "work": "event_id", "shelf": "body_seq,event_id", "proof": "proof"}
+"""Without these, a duplicate could enter, an event be in two places, or a proof count for two bodies."""
 
 
 class Migrating:

@@ -12,6 +12,7 @@ from landfast.domain.census import TOLD, TallyReport
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import RowRefusedError
 from landfast.domain.ids import BootId
+from landfast.domain.proofs import contradicted, first_bodies, have_proofs
 from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.rows import micros, micros_or_none
 from landfast.inboxes.sqlite.statements import SQL, ask
@@ -40,7 +41,8 @@ class Recording:
         try:
             with self._file.writing(durable=True) as connection:
                 drained, again = _drained(connection, deliveries if slot == DRAINED else ())
-                recorded = _insert(connection, deliveries)
+                disproven = _disproven(connection, deliveries) if have_proofs(deliveries) else frozenset()
+                recorded = _insert(connection, deliveries, disproven)
                 _count(connection, self.boot, slot, _new(deliveries, recorded), drained, again)
                 return recorded
         except (apsw.ConstraintError, apsw.TooBigError, UnicodeEncodeError) as error:
@@ -59,10 +61,20 @@ class Recording:
             connection.executemany(SQL["tally_redelivery"], report.redelivered.items())
 
 
-def _insert(connection: apsw.Connection, deliveries: Sequence[Delivery]) -> list[Recorded]:
+def _disproven(connection: apsw.Connection, deliveries: Sequence[Delivery]) -> frozenset[int]:
+    """The places of those whose proof counts for another body. A known event is a duplicate, whatever proves it."""
+    firsts = [(proof, digest, micros(at)) for proof, digest, at in first_bodies(deliveries)]
+    others = contradicted(deliveries, dict(connection.executemany(SQL["bind_proofs"], firsts)))
+    return frozenset(place for place in others if not ask(connection, "known", (deliveries[place].event_id,)))
+
+
+def _insert(connection: apsw.Connection, deliveries: Sequence[Delivery], disproven: frozenset[int]) -> list[Recorded]:
+    """All but those places. A proof that is not remembered together with its event would count for a second one."""
     ((next_seq,),) = ask(connection, "record_next")
     placed = [(seq, what, micros(what.received_at)) for seq, what in enumerate(deliveries, next_seq)]
-    identities = [(what.event_id, received_at, seq) for seq, what, received_at in placed]
+    identities = [
+        (what.event_id, received_at, seq) for seq, what, received_at in placed if seq - next_seq not in disproven
+    ]
     new = {seq for (seq,) in connection.executemany(SQL["record_identity"], identities)}
     bodies = [
         (seq, what.event_id, received_at, what.source, what.key, what.type, what.entity,
@@ -76,6 +88,10 @@ def _insert(connection: apsw.Connection, deliveries: Sequence[Delivery]) -> list
     connection.executemany(
         SQL["record_held"], [(*row[:4], *row[5:7], held[row[0]]) for row in bodies if row[0] in held]
     )
+    if disproven:
+        return [
+            Recorded(what.event_id, seq in new, is_disproven=seq - next_seq in disproven) for seq, what, _ in placed
+        ]
     return [Recorded(what.event_id, seq in new) for seq, what, _ in placed]
 
 

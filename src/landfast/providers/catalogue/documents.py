@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from landfast.domain.answer import plain
-from landfast.providers.catalogue.units import BORN, DAY
+from landfast.providers.catalogue.units import DAY, HOUR
 from landfast.providers.profile import Profile, Redelivery, Sample
 from landfast.providers.schemes.signed import SignedScheme
 
@@ -49,7 +49,11 @@ DOCUSIGN = Profile(
 DROPBOX_SIGN = Profile(
     name="dropbox-sign",
     title="Dropbox Sign",
-    scheme=SignedScheme(signature="body:event.event_hash", content="{body:event.event_time}{body:event.event_type}"),
+    scheme=SignedScheme(
+        signature="body:event.event_hash",
+        content="{body:event.event_time}{body:event.event_type}",
+        signs_once=True,
+    ),
     key=(
         "fields:type,body:event.event_time,body:event.event_metadata.related_signature_id | always:none"
         ",body:signature_request.signature_request_id | body:template.template_id | body:account_guid | always:none"
@@ -57,6 +61,8 @@ DROPBOX_SIGN = Profile(
     type="body:event.event_type",
     entity="body:signature_request.signature_request_id | body:template.template_id",
     occurred_at="body:event.event_time",
+    signed_at_place="body:event.event_time",
+    tolerance=3 * DAY + HOUR,  # signed once, and tried for three days
     thanks=plain("Hello API Event Received"),  # with any other answer it comes again
     redelivery=Redelivery(window=3 * DAY, success="200 and its sentence"),
     samples=(
@@ -65,7 +71,7 @@ DROPBOX_SIGN = Profile(
             id="fa5c8a0b0f492d768749333ad6fcc214c1001",
             data={
                 "event": {
-                    "event_time": str(BORN),
+                    "event_time": "{now.s}",
                     "event_type": "{type}",
                     "event_hash": "",
                     "event_metadata": {
@@ -85,6 +91,8 @@ DROPBOX_SIGN = Profile(
     setup="Settings, API: enter the callback URL. The API key is the secret.",
     traps=(
         "Only the time and the type of an event are signed: ask for the signature request before you trust the rest.",
+        "Two events of one type within one second have the same proof, and the second is held until it is released.",
+        'Whoever sends in bulk writes same_proof = "take" in the source, and asks for each signature request.',
         "The JSON comes as a field of a multipart form.",
     ),
 )

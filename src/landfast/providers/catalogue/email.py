@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from landfast.providers.catalogue.infrastructure import standard_scheme
 from landfast.providers.catalogue.units import BORN, HOUR, MINUTE
 from landfast.providers.handshake import Handshake
@@ -51,13 +49,14 @@ MAILGUN = Profile(
     scheme=SignedScheme(
         signature="body:signature.signature",
         content="{body:signature.timestamp}{body:signature.token}",
+        signs_once=True,
     ),
     key="body:event-data.id",
     type="body:event-data.event",
     entity="body:event-data.message.headers.message-id",
     occurred_at="body:event-data.timestamp",
     signed_at_place="body:signature.timestamp",
-    tolerance=math.inf,  # whether a retry eight hours later is signed anew is not published
+    tolerance=9 * HOUR,  # whether a retry eight hours later is signed anew is not published
     redelivery=Redelivery(
         window=8 * HOUR, delays=(600, 600, 900, 1800, 3600, 7200, 14400), success="200", ends_on="406"
     ),
@@ -65,7 +64,7 @@ MAILGUN = Profile(
         Sample(
             type="delivered",
             data={
-                "signature": {"timestamp": str(BORN), "token": "{id}-token", "signature": ""},
+                "signature": {"timestamp": "{now.s}", "token": "{id}-token", "signature": ""},
                 "event-data": {
                     "id": "{id}",
                     "event": "{type}",
@@ -77,7 +76,10 @@ MAILGUN = Profile(
         ),
     ),
     setup="Sending, Webhooks: the HTTP webhook signing key is the secret.",
-    traps=("Only a time and a token are signed, no part of the event: whoever has seen one can send another.",),
+    traps=(
+        "Only a time and a token are signed, no part of the event: another body under a known token is held.",
+        "Whoever stops a request can be first with its token: ask Mailgun before you act on what matters.",
+    ),
 )
 
 RESEND = Profile(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from landfast.domain.answer import plain
-from landfast.providers.catalogue.units import BORN, DAY
+from landfast.providers.catalogue.units import BORN, DAY, HOUR
 from landfast.providers.profile import Profile, Redelivery, Sample
 from landfast.providers.schemes.paypal import PayPalScheme
 from landfast.providers.schemes.signed import SignedScheme
@@ -72,7 +70,7 @@ PAYPAL = Profile(
     type="body:event_type",
     entity="body:resource.id",
     occurred_at="body:create_time",
-    tolerance=math.inf,  # the time of the first attempt is signed, and attempts go on for three days
+    tolerance=3 * DAY + HOUR,  # the time of the first attempt is signed, and attempts go on for three days
     redelivery=Redelivery(window=3 * DAY),
     samples=(
         Sample(
@@ -94,7 +92,8 @@ PAYPAL = Profile(
     ),
     setup="Add a webhook to the app and give its id as the secret. The certificate is fetched by itself.",
     traps=(
-        "The signature holds a CRC32 of the body, which is no digest: for large sums, ask PayPal about each event.",
+        "The signature holds a CRC32 of the body, which is no digest: another body under a known transmission is held.",
+        "For large sums, ask PayPal about each event all the same: who stops a request can be first with its proof.",
         "Events of the simulator carry another id and do not verify.",
     ),
 )

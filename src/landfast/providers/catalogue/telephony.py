@@ -95,6 +95,7 @@ PLIVO = Profile(
             encoding="base64",
             content="{url_without_query}{id}",
             id="header:X-Plivo-Signature-V2-Nonce",
+            signs_once=True,
         ),
     ),
     key="body",
@@ -117,7 +118,7 @@ PLIVO = Profile(
     ),
     setup="Give the application or message the URL, by POST. The auth token is the secret. Say public_url too.",
     traps=(
-        "Version 2 of the signature covers only the URL and a nonce: whoever has seen one can send another event.",
+        "Version 2 of the signature covers only the URL and a nonce: another body under a known nonce is held.",
         "The exact public URL is signed.",
     ),
 )

@@ -13,18 +13,20 @@ AnyOf           several of these, for a sender that has more than one way       
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from landfast.domain.delivery import Head
 from landfast.ports.provider import Secret, Signature
 from landfast.providers.request import Draft, Request
 
+Coverage = Literal["yes", "checksum", "no"]
+"""Whether a changed body is noticed. A checksum notices accidents only: whoever has one genuine request can make
+another body with the same one. Where it is `no`, only the sender is proven."""
+
 
 class Scheme(Protocol):
     @property
-    def covers_body(self) -> bool:
-        """Whether a changed body is noticed. Where it is not, only the sender is proven."""
-        ...
+    def coverage(self) -> Coverage: ...
 
     @property
     def needs_url(self) -> bool:
@@ -48,3 +50,20 @@ class Scheme(Protocol):
         """Make the draft a request that the provider could have sent. Where the key of `decode_secret` is a public one,
         this takes the private one that belongs to it, as PEM."""
         ...
+
+
+@runtime_checkable
+class SignsOnce(Protocol):
+    """A scheme that does not cover the body, and signs a nonce: a proof that comes with two bodies is genuine with the
+    first of them only."""
+
+    @property
+    def signs_once(self) -> bool: ...
+
+    def proof(self, signature: Signature, request: Request) -> bytes | None:
+        """Of a verified request: what was signed, the same bytes for the same proof. None where it covers the body."""
+        ...
+
+
+def once(scheme: Scheme) -> SignsOnce | None:
+    return scheme if isinstance(scheme, SignsOnce) and scheme.signs_once else None

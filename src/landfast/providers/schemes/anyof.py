@@ -12,7 +12,7 @@ from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.ports.provider import KeyNeeded, Secret, Signature
 from landfast.providers.request import Draft, Request
-from landfast.providers.schemes import Scheme
+from landfast.providers.schemes import Coverage, Scheme, once
 
 
 class AnyOf:
@@ -23,13 +23,27 @@ class AnyOf:
         """The one that new senders use first: it is the one to sign with."""
         self.by_key = by_key
         """Whether one request may carry several of them, and the source's key says which one to look at."""
+        if by_key and self.signs_once:
+            raise ConfigError("which scheme proved the sender must be known where one of them signs a nonce")
 
     def __repr__(self) -> str:
         return f"AnyOf{self.schemes!r}"
 
     @property
-    def covers_body(self) -> bool:
-        return all(scheme.covers_body for scheme in self.schemes)
+    def coverage(self) -> Coverage:
+        """The weakest: a forger chooses."""
+        found = {scheme.coverage for scheme in self.schemes}
+        return "no" if "no" in found else "checksum" if "checksum" in found else "yes"
+
+    @property
+    def signs_once(self) -> bool:
+        return any(once(scheme) for scheme in self.schemes)
+
+    def proof(self, signature: Signature, request: Request) -> bytes | None:
+        for scheme, presented in signature.alternatives:  # one: `by_key` is none of these
+            proven = once(scheme)
+            return None if proven is None else proven.proof(presented, request)
+        return None
 
     @property
     def needs_url(self) -> bool:

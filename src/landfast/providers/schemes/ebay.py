@@ -16,6 +16,7 @@ from landfast.domain.errors import UnverifiedError
 from landfast.domain.json_limits import read_json
 from landfast.ports.provider import Secret, Signature
 from landfast.providers.request import Draft, Request
+from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, LONGEST_SIGNATURE, decode, encode, public_key
 from landfast.providers.schemes.signed import only
 
@@ -30,7 +31,7 @@ _DIGESTS = {"SHA1": ALGORITHMS["ecdsa-sha1"], "SHA256": ALGORITHMS["ecdsa-sha256
 
 @dataclass(frozen=True, slots=True)
 class EbayScheme:
-    covers_body: bool = True
+    coverage: Coverage = "yes"
     needs_url: bool = False
 
     def decode_secret(self, text: str) -> bytes:

@@ -15,6 +15,7 @@ from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
 from landfast.ports.provider import KeyNeeded, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
+from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import encode, public_key
 from landfast.providers.schemes.jwt import LONGEST_TOKEN, Token, compact, header_of, is_signed
 from landfast.providers.schemes.keyforms import decode_key
@@ -34,7 +35,7 @@ class JwsScheme:
     keys: str
     """The pattern of the addresses at which the provider keeps its keys; `jku` names one."""
 
-    covers_body: bool = field(default=True, init=False)
+    coverage: Coverage = field(default="yes", init=False)
     needs_url: bool = field(default=True, init=False)
     """The path is signed, and a proxy may change it."""
 

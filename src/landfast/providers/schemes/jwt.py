@@ -21,6 +21,7 @@ from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.domain.json_limits import read_json
 from landfast.ports.provider import KeyNeeded, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
+from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
 from landfast.providers.schemes.keyforms import decode_key
 from landfast.providers.schemes.keysets import from_jwk, key_in
@@ -95,8 +96,8 @@ class JwtScheme:
         object.__setattr__(self, "_claims", tuple((name, Template(text)) for name, text in self.claims.items()))
 
     @property
-    def covers_body(self) -> bool:
-        return self.body_claim is not None
+    def coverage(self) -> Coverage:
+        return "no" if self.body_claim is None else "yes"
 
     @property
     def needs_url(self) -> bool:

@@ -1,7 +1,8 @@
 """PayPal: headers, the webhook's id and a checksum of the body, signed by a key whose certificate a header names.
 
 The id of the webhook stands where others have their secret; a certificate may stand beside it, and is then used instead
-of the one by address. A CRC32 is no digest: whoever has one genuine request can make another body for it.
+of the one by address. A CRC32 is no digest: whoever has one genuine request can make another body for it. So what was
+signed counts for one body only: the id of the transmission makes it another each time.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.ports.provider import KeyNeeded, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
+from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, public_key
 from landfast.providers.schemes.keysets import key_in, pinned
 from landfast.providers.schemes.signed import SignedScheme, only
@@ -36,7 +38,8 @@ _HEADERS = SignedScheme(
 
 @dataclass(frozen=True, slots=True)
 class PayPalScheme:
-    covers_body: bool = field(default=True, init=False)
+    coverage: Coverage = field(default="checksum", init=False)
+    signs_once: bool = field(default=True, init=False)
     needs_url: bool = field(default=False, init=False)
 
     def decode_secret(self, text: str) -> bytes:
@@ -63,6 +66,9 @@ class PayPalScheme:
         if matching is None:
             raise UnverifiedError("the key of the certificate did not sign this body for this webhook")
         return matching
+
+    def proof(self, signature: Signature, request: Request) -> bytes:
+        return _content(signature, request, b"")
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:
         """The key is the webhook's id and the private key, one line and then the PEM."""

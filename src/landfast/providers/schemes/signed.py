@@ -17,6 +17,7 @@ from landfast.ports.provider import Secret, Signature
 from landfast.providers.items import Slice, slicer
 from landfast.providers.locations import Read, query_value, read_at, split_place
 from landfast.providers.request import Draft, Request, other_port
+from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import (
     ALGORITHMS,
     LONGEST_SIGNATURE,
@@ -80,6 +81,8 @@ class SignedScheme:
     schemes, or a plain hash begins with the secret, a body with a piece more or less would pass as well."""
     shortest: int = 0
     """Bytes that the content has at least, where the same key proves challenges to strangers: they are shorter."""
+    signs_once: bool = False
+    """Whether a nonce is signed, and not the body: it counts for the first body, and an event with another is held."""
     items: str | None = None
     """For a signature in each item: where the items are. Every one of them must verify."""
     body_digest: str | None = None
@@ -129,8 +132,8 @@ class SignedScheme:
         self._check_content()
 
     @property
-    def covers_body(self) -> bool:
-        return self._template.covers_body or self.is_whole
+    def coverage(self) -> Coverage:
+        return "yes" if self.is_whole else self._template.coverage
 
     @property
     def needs_url(self) -> bool:
@@ -171,6 +174,9 @@ class SignedScheme:
         if found is None:
             raise UnverifiedError("no active secret made any of the signatures")
         return found
+
+    def proof(self, signature: Signature, request: Request) -> bytes | None:
+        return self._template.fill(signature, request) if self.signs_once else None
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:
         timestamp = _written_time(now, self.timestamp_unit) if self.timestamp else ""
@@ -225,6 +231,8 @@ class SignedScheme:
                 raise ConfigError(f"content {content!r} must hold {{{part}}}: what is not signed proves nothing")
         if self._template.has_secret != self.algorithm.startswith("plain-"):
             raise ConfigError(f"content {content!r} must hold {{secret}} with a plain hash, and with nothing else")
+        if self.signs_once and (self.coverage == "yes" or self.items is not None or self._template.has_secret):
+            raise ConfigError(f"signs_once is for a signature that does not cover the body, and {content!r} does")
         if not names - {"timestamp", "id", "secret"}:
             raise ConfigError(f"content {content!r} must hold {{body}}, or parts of it")
 

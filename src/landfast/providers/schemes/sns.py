@@ -16,6 +16,7 @@ from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.ports.provider import KeyNeeded, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
+from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
 from landfast.providers.schemes.keysets import key_in, pinned
 
@@ -36,7 +37,7 @@ _ALGORITHMS = {"1": ALGORITHMS["rsa-sha1"], "2": ALGORITHMS["rsa-sha256"]}
 
 @dataclass(frozen=True, slots=True)
 class SnsScheme:
-    covers_body: bool = True
+    coverage: Coverage = "yes"
     needs_url: bool = False
 
     def decode_secret(self, text: str) -> bytes:

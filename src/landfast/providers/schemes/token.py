@@ -16,6 +16,7 @@ from landfast.ports.provider import Secret, Signature
 from landfast.providers.items import Slice, slicer
 from landfast.providers.locations import Read, Sight, read_at, split_place
 from landfast.providers.request import Draft, Request
+from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.keyforms import decode_key
 
 LONGEST_TOKEN = 4096
@@ -32,7 +33,7 @@ class TokenScheme:
     """Whether it is HTTP's basic authentication: the secret is then `user:password`."""
     items: str | None = None
 
-    covers_body: bool = field(default=False, init=False)
+    coverage: Coverage = field(default="no", init=False)
     needs_url: bool = field(default=False, init=False)
     _kind: str = field(init=False, repr=False, compare=False)
     _header: bytes = field(init=False, repr=False, compare=False)

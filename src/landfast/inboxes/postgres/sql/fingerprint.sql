@@ -8,7 +8,7 @@ SELECT
 FROM (
     SELECT
         concat_ws(' ', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull) AS part,
-        c.relname IN ('meta', 'identity', 'body', 'work', 'shelf', 'history') AS is_vital
+        c.relname IN ('meta', 'identity', 'body', 'work', 'shelf', 'history', 'proof') AS is_vital
     FROM pg_class AS c
     JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
     WHERE
@@ -20,7 +20,7 @@ FROM (
             FROM unnest(x.indkey::smallint[]) WITH ORDINALITY AS k (attnum, place)
             JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.attnum
         )),
-        x.indisunique AND c.relname IN ('meta', 'identity', 'body', 'work', 'shelf', 'history')
+        x.indisunique AND c.relname IN ('meta', 'identity', 'body', 'work', 'shelf', 'history', 'proof')
     FROM pg_index AS x
     JOIN pg_class AS c ON c.oid = x.indrelid
     WHERE c.relnamespace = 'landfast'::regnamespace AND NOT c.relispartition

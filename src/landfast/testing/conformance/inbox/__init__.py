@@ -16,6 +16,7 @@ from landfast.testing.conformance.inbox.grid import GridConformance
 from landfast.testing.conformance.inbox.held import HeldConformance
 from landfast.testing.conformance.inbox.memory import MemoryConformance
 from landfast.testing.conformance.inbox.operate import OperateConformance
+from landfast.testing.conformance.inbox.proofs import ProofConformance
 from landfast.testing.conformance.inbox.record import RecordConformance
 from landfast.testing.conformance.inbox.settle import SettleConformance
 from landfast.testing.conformance.inbox.store import StoreConformance
@@ -36,6 +37,7 @@ class InboxConformance(
     UnhandledConformance,
     OperateConformance,
     HeldConformance,
+    ProofConformance,
     FindConformance,
     MemoryConformance,
     StoreConformance,
