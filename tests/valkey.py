@@ -84,6 +84,10 @@ class Valkey:
         found = self.ask("MGET", *keys) if keys else []
         return {key.rpartition(b":")[2]: value for key, value in zip(keys, found, strict=True)}
 
+    def kinds(self) -> dict[bytes, bytes]:
+        """The same without the proof: `=` for durable, `~` for in flight."""
+        return {mark: value[:1] for mark, value in self.marks().items()}
+
     def calls(self, command: str) -> int:
         """How often it was called since the server started."""
         found = self.ask("INFO", "commandstats").get(f"cmdstat_{command}", {})

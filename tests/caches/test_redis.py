@@ -205,7 +205,7 @@ async def test_an_orderly_stop_tells_what_it_has_not_told(tmp_path: Path, server
         await fall_asleep(one)
         await one.record("a")
         assert server.marks()[event_of("a").hex().encode()].startswith(b"~")
-    assert server.marks()[event_of("a").hex().encode()] == b"="
+    assert server.kinds()[event_of("a").hex().encode()] == b"="
 
 
 async def test_more_than_the_queue_holds_is_dropped_oldest_first_and_counted(tmp_path: Path, server: Valkey) -> None:
@@ -231,7 +231,7 @@ async def die_after_marking(epoch: bytes, inbox: InboxId, server: Valkey) -> Non
     """What an intake leaves behind that was killed between its look and its COMMIT."""
     dead = RedisMarks(server.address, boot=b"dead")
     await dead.connect()
-    found, _ = await dead.look(Timeline(inbox, epoch), [event_of("a")])
+    found, _ = await dead.look(Timeline.under(b"", inbox, epoch), [event_of("a")])
     assert found == [None]
     await dead.close()
 

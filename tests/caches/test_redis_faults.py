@@ -36,7 +36,7 @@ async def test_killed_and_started_again_it_is_warmed_and_nothing_was_wrong_meanw
         server.start()
         await one.believes()
         await until(lambda: len(server.marks()) == 2)
-        assert set(server.marks().values()) == {b"="}
+        assert set(server.kinds().values()) == {b"="}
 
 
 @pytest.mark.req("R8")
@@ -170,13 +170,13 @@ async def test_foreign_data_under_our_keys_is_neither_believed_nor_an_obstacle(t
         await other.believes()
         epoch = one.epoch()
         start = f"lf:{(await one.inbox.identity()).hex()}:{epoch.hex()}:"
-        server.ask("SET", start + event_of("text").hex(), "known, surely")
-        server.ask("RPUSH", start + event_of("list").hex(), "=")
-        server.ask("SET", start + event_of("empty").hex(), "")
+        server.ask("SET", start + "mac:" + event_of("text").hex(), "known, surely")
+        server.ask("RPUSH", start + "mac:" + event_of("list").hex(), "=")
+        server.ask("SET", start + "mac:" + event_of("empty").hex(), "")
         for key in ("text", "list", "empty"):
             assert await one.record(key) == [True]
         await one.told()
-        assert set(server.marks().values()) == {b"="}, "they were overwritten"
+        assert set(server.kinds().values()) == {b"="}, "they were overwritten"
         assert await other.record("text", "list", "empty") == [False] * 3 and not other.journal.batches
         server.ask("SET", start + "recent", "no list")
         assert await one.record("b") == [True]
@@ -198,7 +198,7 @@ async def test_a_cache_that_is_ahead_of_a_restored_inbox_swallows_nothing(tmp_pa
         assert await one.record("after") == [True]
         await one.told()
         epoch = one.epoch()
-    assert server.marks()[event_of("after").hex().encode()] == b"=", "void: the cache is not ahead"
+    assert server.kinds()[event_of("after").hex().encode()] == b"=", "void: the cache is not ahead"
     restore(file, backup)
     async with branch(tmp_path, server.address) as one:
         await one.believes()
@@ -313,7 +313,7 @@ async def test_a_conversation_that_breaks_off_is_carried_on_by_the_inbox(
         await one.told()
         assert await one.record("b") == [True]
         assert one.meter("shared_unanswered") == 1, "it was connected again"
-        assert server.marks()[event_of("a").hex().encode()] == b"="
+        assert server.kinds()[event_of("a").hex().encode()] == b"="
 
 
 @pytest.mark.parametrize("where", ["wrong password", "nobody there", "unknown host"])

@@ -28,7 +28,7 @@ class Flusher:
     async def pass_one(self) -> None:
         self._passed += 1
         if self._passed % (DELIVERIES // (FLUSHES + 1)) == 0 and len(self.found) < FLUSHES:
-            self.found.append(self._server.marks().get(event_id("stripe", EVENT).hex().encode()))
+            self.found.append(self._server.kinds().get(event_id("stripe", EVENT).hex().encode()))
             self._server.ask("FLUSHALL")
 
 

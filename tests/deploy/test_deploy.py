@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import configparser
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import click
 import pytest
+from redis import Redis
+from redis.exceptions import AuthenticationError
 
 from landfast.cli import landfast
 from landfast.config import Settings, load
@@ -24,6 +28,8 @@ from landfast.domain.readiness import Readiness
 from landfast.processes.lifeline import GRACE
 from landfast.web.health import vital_sign
 from tests.deploy import plain_yaml
+from tests.valkey import STARTS_WITHIN
+from tests.valkey import _binary as valkey_binary
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -60,7 +66,7 @@ def must_parse(words: list[str]) -> None:
 def test_the_settings_are_taken_as_they_are_written() -> None:
     found = settings()
     assert found.store.target == "postgresql://landfast:password@postgres/landfast"
-    assert (str(found.redis), str(found.journal)) == ("redis://valkey:6379/0", "nats://nats:4222/landfast")
+    assert (str(found.redis), str(found.journal)) == ("redis://valkey:6379/0", "nats://landfast@nats:4222/landfast")
     assert found.spool == Path("/var/lib/landfast/spool")
     assert {name for name in environment() if name.startswith("LANDFAST_")} <= {
         f"LANDFAST_{key.upper()}" for key in KEYS
@@ -102,10 +108,53 @@ def test_every_server_of_compose_has_a_health_check() -> None:
         assert services[name]["healthcheck"]["test"][0] == "CMD"
 
 
+def test_every_server_of_compose_has_a_password_that_is_in_no_list_of_processes() -> None:
+    services = compose()["services"]
+    given = compose()["services"]["intake-1"]["environment"]
+    for name, variable in (("STORE", "POSTGRES"), ("REDIS", "VALKEY"), ("JOURNAL", "NATS")):
+        assert f"${{{variable}_PASSWORD:?" in given[f"LANDFAST_{name}"]
+        server = services[variable.lower()]
+        assert f"${{{variable}_PASSWORD:?" in str(server["environment"])
+        assert "${" not in str(server.get("command")), "compose would write it into the command line"
+        assert "ports" not in server
+
+
+def test_valkey_takes_its_password_from_its_settings(tmp_path: Path) -> None:
+    """The very line of compose.yaml, with a real server."""
+    shell, option, line = compose()["services"]["valkey"]["command"]
+    line = line.replace("$$", "$").replace("valkey-server -", f"{valkey_binary()} - --port 0 --unixsocket socket", 1)
+    running = subprocess.Popen(
+        [shell, option, line], env={**os.environ, "REDISCLI_AUTH": "correct-horse"}, cwd=tmp_path
+    )
+    try:
+        deadline = time.monotonic() + STARTS_WITHIN
+        while not (tmp_path / "socket").exists():
+            assert running.poll() is None and time.monotonic() < deadline, "it did not start"
+            time.sleep(0.01)
+        with Redis(unix_socket_path=str(tmp_path / "socket")) as stranger, pytest.raises(AuthenticationError):
+            stranger.ping()
+        with Redis(unix_socket_path=str(tmp_path / "socket"), password="correct-horse") as friend:
+            assert friend.ping()
+            assert friend.config_get("maxmemory")["maxmemory"] == str(256 * 2**20)
+        assert "correct" not in Path(f"/proc/{running.pid}/cmdline").read_text()
+    finally:
+        running.kill()
+        running.wait()
+
+
 def test_nats_takes_its_settings_and_syncs_always() -> None:
     server = Path(sysconfig.get_path("scripts")) / "nats-server"
-    tried = subprocess.run([server, "-t", "-c", DEPLOY / "nats.conf"], capture_output=True, text=True, check=False)
+    tried = subprocess.run(
+        [server, "-t", "-c", DEPLOY / "nats.conf"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "NATS_PASSWORD": "password"},
+    )
     assert tried.returncode == 0, tried.stderr
+    unset = {name: value for name, value in os.environ.items() if name != "NATS_PASSWORD"}
+    refused = subprocess.run([server, "-t", "-c", DEPLOY / "nats.conf"], capture_output=True, check=False, env=unset)
+    assert refused.returncode != 0, "without a password it must not start"
     assert re.search(r"^\s+sync_interval: always$", (DEPLOY / "nats.conf").read_text(), re.MULTILINE)
     journal = settings().journal
     assert journal is not None and "sync=always" in journal.target

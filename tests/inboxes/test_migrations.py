@@ -96,6 +96,7 @@ async def test_everything_that_was_stored_is_there_after_the_migration(old: Old)
     assert [len(record.history) for record in records] == [1, 1, 1, 1, 0, 1]
     assert await old.inbox.identity() == identity
     assert await old.inbox.epoch() == bytes(4)
+    assert len(await old.inbox.mac_key()) == 32
     assert list(await old.inbox.problems()) == []
     assert list(await old.inbox.migrate()) == []
 

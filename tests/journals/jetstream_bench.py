@@ -24,6 +24,7 @@ from landfast.testing.clock import ManualClock, SeededChance
 from tests.nats import Nats
 
 INBOX = InboxId(bytes(range(16)))
+MAC_KEY = bytes(range(32))
 SYNCED = "?sync=always"
 
 
@@ -64,13 +65,21 @@ class Bench:
         return f"{self.server.url}/{self.name}{SYNCED}"
 
     async def journal(self, *, target: str | None = None, inbox: InboxId = INBOX) -> JetStreamJournal:
-        journal = JetStreamJournal(target or self.target, inbox=inbox, otherwise=self.elsewhere)
+        journal = JetStreamJournal(target or self.target, inbox=inbox, mac_key=MAC_KEY, otherwise=self.elsewhere)
         self._open.push_async_callback(journal.close)
         await journal.open()
         return journal
 
-    async def backlog(self, *, start: int = 0, offered_again_after: float = 30.0) -> JetStreamBacklog:
-        backlog = JetStreamBacklog(self.target, inbox=INBOX, start=start, offered_again_after=offered_again_after)
+    async def backlog(
+        self, *, target: str | None = None, start: int = 0, offered_again_after: float = 30.0
+    ) -> JetStreamBacklog:
+        backlog = JetStreamBacklog(
+            target or self.target,
+            inbox=INBOX,
+            mac_key=MAC_KEY,
+            start=start,
+            offered_again_after=offered_again_after,
+        )
         self._open.push_async_callback(backlog.close)
         await backlog.open()
         return backlog
@@ -107,11 +116,11 @@ class Bench:
         found = await self.api(f"STREAM.INFO.{self.name}")
         return int(found["state"]["messages"]) if "state" in found else -1
 
-    async def publish(self, body: bytes, *, lane: str = "0") -> None:
-        """Not one of ours."""
+    async def publish(self, body: bytes, *, lane: str = "0", headers: dict[str, str] | None = None) -> None:
+        """Not one of ours, unless the headers prove it."""
         client = await nats.connect(self.server.url)
         try:
-            await client.jetstream().publish(f"landfast.{self.name}.{lane}", body)
+            await client.jetstream().publish(f"landfast.{self.name}.{lane}", body, headers=headers)
         finally:
             await client.close()
 

@@ -13,12 +13,13 @@ import pytest
 from landfast.domain.delivery import Delivery
 from landfast.domain.errors import JournalUnavailableError
 from landfast.journals import jetstream_link
-from landfast.journals.jetstream import JetStreamJournal, message_id, partition_of
+from landfast.journals.jetstream import JetStreamJournal, partition_of
 from landfast.journals.jetstream_address import read_address
 from landfast.journals.jetstream_link import Link
+from landfast.journals.jetstream_mac import MessageMac
 from landfast.journals.jetstream_stream import PARTITIONS
 from landfast.testing.factory import DAWN, deliveries, delivery
-from tests.journals.jetstream_bench import Bench, until
+from tests.journals.jetstream_bench import MAC_KEY, Bench, until
 from tests.nats import Nats
 from tests.proxy import Fate, Proxy
 
@@ -267,8 +268,10 @@ def test_a_lane_has_one_partition_and_lanes_are_spread() -> None:
 
 def test_a_message_is_known_by_its_event() -> None:
     one = delivery("evt_1")
-    assert message_id([one]) == one.event_id.hex() == message_id([one, one])
+    message_id = MessageMac(MAC_KEY).message_id
+    assert message_id([one]) == message_id([one, one]) != message_id([delivery("evt_2")])
     assert message_id(deliveries(2)) == message_id(deliveries(2)[::-1]) != message_id(deliveries(3))
+    assert message_id([one]) != MessageMac(bytes(32)).message_id([one]), "who knows the event could guess it"
 
 
 async def _is_recorded(journal: JetStreamJournal) -> bool:

@@ -23,7 +23,7 @@ from landfast.journals import jetstream_link
 from landfast.journals.jetstream import JetStreamJournal
 from landfast.testing.factory import DAWN, delivery
 from tests.crash.history import History, Line, Phase
-from tests.journals.jetstream_bench import INBOX, Bench, Elsewhere
+from tests.journals.jetstream_bench import INBOX, MAC_KEY, Bench, Elsewhere
 from tests.nats import Cluster, Nats
 from tests.powerloss.checker import Books, Cut, Stored, after_the_drain
 from tests.shops import ORDER, Shop, sqlite_shop
@@ -136,7 +136,9 @@ async def test_twins_that_arrive_together_are_all_answered_and_one_is_new(
 
     monkeypatch.setattr(jetstream_link.Ack, "is_early", property(noting))
     async with AsyncExitStack() as stack:
-        journals = [JetStreamJournal(cluster.url, inbox=INBOX, otherwise=Elsewhere()) for _ in range(3)]
+        journals = [
+            JetStreamJournal(cluster.url, inbox=INBOX, mac_key=MAC_KEY, otherwise=Elsewhere()) for _ in range(3)
+        ]
         for journal in journals:
             stack.push_async_callback(journal.close)
             await journal.open()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from landfast.app.caching import seen_cache
@@ -17,10 +17,10 @@ from landfast.intake.remember import RememberingJournal
 from landfast.intake.strict import StrictJournal
 from landfast.intake.tally import Tally
 from landfast.journals.jetstream import JetStreamJournal
-from landfast.journals.jetstream_address import read_address
+from landfast.journals.jetstream_address import BrokerAddress, read_address
 from landfast.journals.jetstream_backlog import JetStreamBacklog
 from landfast.journals.jetstream_link import Link
-from landfast.journals.jetstream_stream import look, problems
+from landfast.journals.jetstream_stream import FOREIGN, Found, look, problems
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
@@ -35,7 +35,9 @@ MANY = 10_000
 async def open_journal(settings: Settings, inbox: InboxStore, *, otherwise: Journal) -> AsyncIterator[JetStreamJournal]:
     """ConfigError when its stream cannot be trusted. While the broker is away, what is recorded is refused as
     unavailable: the caller has a spool, or answers 503."""
-    journal = JetStreamJournal(_target(settings), inbox=await inbox.identity(), otherwise=otherwise)
+    journal = JetStreamJournal(
+        _target(settings), inbox=await inbox.identity(), mac_key=await inbox.mac_key(), otherwise=otherwise
+    )
     try:
         await journal.open()
         yield journal
@@ -47,7 +49,9 @@ async def open_journal(settings: Settings, inbox: InboxStore, *, otherwise: Jour
 async def open_backlog(settings: Settings, inbox: InboxStore, chance: Chance) -> AsyncIterator[JetStreamBacklog]:
     """Each begins somewhere else, so that several share the work."""
     start = chance.bytes(1)[0]
-    backlog = JetStreamBacklog(_target(settings), inbox=await inbox.identity(), start=start)
+    backlog = JetStreamBacklog(
+        _target(settings), inbox=await inbox.identity(), mac_key=await inbox.mac_key(), start=start
+    )
     try:
         await backlog.open()
         yield backlog
@@ -86,6 +90,7 @@ class Draining:
         return {
             "journal_backlog": self._backlog.waiting,
             "journal_redelivered": self._backlog.redelivered,
+            "journal_foreign": self._backlog.foreign,
             "journal_drained": self._drained,
         }
 
@@ -156,7 +161,19 @@ async def examine_journal(settings: Settings) -> Sequence[Check]:
         subject = link.address.subject("aside")
         fix = f"the inbox refuses them; their bytes are kept in the stream under {subject}"
         checks.append(Check("journal set aside", Level.WARN, f"{found.aside:,} messages", fix))
-    return checks
+    return [*checks, *_of_trust(found, link.address)]
+
+
+def _of_trust(found: Found, address: BrokerAddress) -> Iterator[Check]:
+    if found.foreign:
+        subject = address.subject(FOREIGN)
+        fix = f"somebody else can publish to the broker: give it a password; their bytes are kept under {subject}"
+        yield Check(
+            "journal foreign", Level.FAIL, f"{found.foreign:,} messages that no intake of this inbox wrote", fix
+        )
+    if address.takes_foreign:
+        fix = "once every intake is upgraded, take foreign=take out of the address"
+        yield Check("journal", Level.WARN, "messages without a MAC are believed, whoever published them", fix)
 
 
 def _target(settings: Settings) -> str:

@@ -1,22 +1,28 @@
 """What all intakes know together, on a Redis or Valkey: the marks of events, and nothing else.
 
 Key                          Value
-lf:INBOX:EPOCH:MARK          `=` durable; `~BOOT` the intake of that boot is recording it now; anything else is foreign
+lf:INBOX:EPOCH:mac:MARK      `=TAG` durable; `~BOOT` the intake of that boot is recording it; anything else is foreign
 lf:INBOX:EPOCH:recent        a list of event ids that became durable in the inbox, the newest first
 lf:INBOX:EPOCH:warm          `=` holds what is hot; `~BOOT` the intake of that boot is filling it now
 lf:INBOX:turn                the intake of that boot is drawing a new epoch
+
+The server is not trusted. A durable mark has a sender told that its event is stored; so it carries a MAC over its own
+name, under a key that is in the inbox and not here. All else can only make intakes slower, and carries none.
+Versions without a MAC had their marks at lf:INBOX:EPOCH:MARK. Those are never looked at.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from hmac import compare_digest
 from typing import Any, NamedTuple
 
 from redis.asyncio.connection import AbstractConnection, ConnectionPool
 from redis.exceptions import RedisError, ResponseError
 
 from landfast.domain.ids import EventId, InboxId
+from landfast.domain.mac import Mac
 
 BUDGET = 0.05
 """Seconds for an answer that a sender waits for: a hundred times what a healthy server takes, and not felt."""
@@ -64,9 +70,10 @@ return redis.call('MGET', unpack(KEYS))
 """
 # The list before the marks: no mark may be there of which the list never heard.
 _REMEMBER = """
-for place = 4, #ARGV do redis.call(ARGV[2], KEYS[1], ARGV[place]) end
-if #ARGV > 3 then redis.call('LTRIM', KEYS[1], 0, ARGV[3] - 1) redis.call('EXPIRE', KEYS[1], ARGV[1]) end
-for place = 2, #KEYS do redis.call('SET', KEYS[place], '=', 'EX', ARGV[1]) end
+local marks = 2 + #KEYS
+for place = marks + 1, #ARGV do redis.call(ARGV[2], KEYS[1], ARGV[place]) end
+if #ARGV > marks then redis.call('LTRIM', KEYS[1], 0, ARGV[3] - 1) redis.call('EXPIRE', KEYS[1], ARGV[1]) end
+for place = 2, #KEYS do redis.call('SET', KEYS[place], ARGV[2 + place], 'EX', ARGV[1]) end
 """
 
 
@@ -75,16 +82,28 @@ class Timeline(NamedTuple):
 
     inbox: InboxId
     epoch: bytes
+    mac: Mac
+
+    @classmethod
+    def under(cls, mac_key: bytes, inbox: InboxId, epoch: bytes) -> Timeline:
+        return cls(inbox, epoch, Mac(mac_key, purpose=b"landfast mark"))
 
     def key(self, name: str) -> str:
         return f"lf:{self.inbox.hex()}:{self.epoch.hex()}:{name}"
 
     def keys(self, marks: Sequence[EventId]) -> list[str]:
-        start = self.key("")
+        start = self.key("mac:")
         return [start + mark.hex() for mark in marks]
 
+    def durable(self, mark: EventId) -> bytes:
+        """What stands at a mark's key when it is durable. Copied to another mark, epoch or inbox it is wrong."""
+        return DURABLE_MARK + self.mac.tag(self.inbox, self.epoch, mark)
 
-_NOWHERE = Timeline(InboxId(b""), b"")
+    def is_durable(self, mark: EventId, value: bytes) -> bool:
+        return compare_digest(value, self.durable(mark))
+
+
+_NOWHERE = Timeline.under(b"", InboxId(b""), b"")
 """Where a probe leaves its mark."""
 
 
@@ -129,7 +148,8 @@ class RedisMarks:
         """They are durable, and these events are in the inbox. `is_old`: they were before those that the list has."""
         keys = [timeline.key("recent"), *timeline.keys(marks)]
         push = "RPUSH" if is_old else "LPUSH"
-        await self._telling.ask("EVAL", _REMEMBER, len(keys), *keys, lasting, push, RECENT, *events)
+        values = [timeline.durable(mark) for mark in marks]
+        await self._telling.ask("EVAL", _REMEMBER, len(keys), *keys, lasting, push, RECENT, *values, *events)
 
     async def recent(self, timeline: Timeline, count: int) -> Sequence[EventId] | None:
         """The newest of what the inbox must know. None: nobody can say any more."""

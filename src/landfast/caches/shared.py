@@ -5,10 +5,12 @@ It is only a cache. Whatever becomes of the server, the inbox is asked instead: 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from landfast import telemetry
 from landfast.caches.local import LocalSeen
-from landfast.caches.redis import DURABLE_MARK, IN_FLIGHT_MARK, RedisMarks
+from landfast.caches.redis import IN_FLIGHT_MARK, RedisMarks, Timeline
 from landfast.caches.tending import Tender
 from landfast.caches.timeline import Origin
 from landfast.domain.ids import EventId
@@ -17,6 +19,9 @@ from landfast.ports.seen import Look
 
 LOOKED_AT = 2_000
 """Marks of one batch; more are only in a request that alone brings so many, and a script takes no more than 8,000."""
+
+MINUTE = 60.0
+"""Seconds between two lines about foreign marks."""
 
 _NOTHING = Look()
 
@@ -31,7 +36,10 @@ class SharedSeen:
         self._local = LocalSeen()
         self._marks = marks
         self._tender = Tender(marks, inbox, self._local, clock=clock, name=name)
-        self._hits = self._misses = self._in_flight = self._unanswered = 0
+        self._clock = clock
+        self._name = name
+        self._hits = self._misses = self._in_flight = self._unanswered = self._foreign = 0
+        self._told_of_foreign_at = -math.inf
 
     def start(self) -> None:
         self._tender.start()
@@ -59,7 +67,9 @@ class SharedSeen:
             return self._unknown(marks)
         if not is_warm:  # flushed, restarted or evicted
             self._tender.warm()
-        looked = _judged(zip(asked, found, strict=True))
+        looked, foreign = _judged(timeline, zip(asked, found, strict=True))
+        if foreign:
+            self._tell_of(foreign)
         self._local.remember([*looked.known])
         self._count(marks, looked)
         return looked
@@ -80,9 +90,21 @@ class SharedSeen:
             "seen_shared_hits": self._hits,
             "seen_shared_misses": self._misses,
             "seen_shared_in_flight": self._in_flight,
+            "seen_shared_foreign": self._foreign,
             "seen_shared_unanswered": self._unanswered,
             "seen_shared_unwritten": self._tender.unwritten,
         }
+
+    def _tell_of(self, foreign: int) -> None:
+        self._foreign += foreign
+        now = self._clock.monotonic()
+        if now - self._told_of_foreign_at >= MINUTE:  # who writes many marks must not fill the log as well
+            self._told_of_foreign_at = now
+            telemetry.warn(
+                "the seen cache holds marks that Landfast did not write, and they are not believed",
+                server=self._name,
+                so_far=self._foreign,
+            )
 
     def _unknown(self, marks: Sequence[EventId]) -> Look:
         self._unanswered += len(marks)
@@ -96,9 +118,10 @@ class SharedSeen:
         self._misses += len(marks) - known - in_flight
 
 
-def _judged(found: Iterable[tuple[EventId, bytes | None]]) -> Look:
+def _judged(timeline: Timeline, found: Iterable[tuple[EventId, bytes | None]]) -> tuple[Look, int]:
+    """What is known; and how many marks are none of ours. Those count as missing, and are written over later."""
     marked = [(mark, value) for mark, value in found if value is not None]
-    known = [mark for mark, value in marked if value == DURABLE_MARK]
-    # No promise: whoever left it may have died before the COMMIT.
+    # No promise: whoever left it may have died before the COMMIT. A forged one costs a short wait.
     in_flight = [mark for mark, value in marked if value.startswith(IN_FLIGHT_MARK)]
-    return Look(frozenset(known), frozenset(in_flight))
+    known = [mark for mark, value in marked if timeline.is_durable(mark, value)]
+    return Look(frozenset(known), frozenset(in_flight)), len(marked) - len(in_flight) - len(known)

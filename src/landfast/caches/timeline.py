@@ -32,16 +32,16 @@ class Origin(Memory, Protocol):
 async def believable(marks: RedisMarks, inbox: Origin) -> Timeline | None:
     """The timeline under which the cache and the inbox agree, a new one if they do not. None while another intake is
     drawing that one: ask again."""
-    timeline = Timeline(await inbox.identity(), await inbox.epoch())
+    timeline = await _present(inbox)
     if await _agree(marks, inbox, timeline):
         return timeline
     if not await marks.take_turn(timeline.inbox):
         return None
     # Another may have drawn one just before it was our turn.
-    timeline = Timeline(timeline.inbox, await inbox.epoch())
+    timeline = await _present(inbox)
     if not await _agree(marks, inbox, timeline):
         # Crash before it, or after it and before its list is there: the next one to look finds no list, and draws.
-        timeline = Timeline(timeline.inbox, await inbox.renew_epoch(timeline.epoch))
+        timeline = timeline._replace(epoch=await inbox.renew_epoch(timeline.epoch))
         await marks.begin(timeline)
         telemetry.info("what was seen before is not believed", inbox=timeline.inbox, epoch=timeline.epoch)
     await marks.end_turn(timeline.inbox)
@@ -50,9 +50,13 @@ async def believable(marks: RedisMarks, inbox: Origin) -> Timeline | None:
 
 async def still_holds(marks: RedisMarks, inbox: Origin, timeline: Timeline) -> bool:
     """Whether nothing has changed, as far as a glance can tell."""
-    if timeline != Timeline(await inbox.identity(), await inbox.epoch()):
+    if timeline != await _present(inbox):
         return False
     return await _agree(marks, inbox, timeline, GLANCE)
+
+
+async def _present(inbox: Origin) -> Timeline:
+    return Timeline.under(await inbox.mac_key(), await inbox.identity(), await inbox.epoch())
 
 
 async def _agree(marks: RedisMarks, inbox: Origin, timeline: Timeline, count: int = RECENT) -> bool:

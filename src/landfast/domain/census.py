@@ -10,7 +10,7 @@ from datetime import datetime
 from landfast.domain.ids import BootId, EventId, InboxId
 from landfast.domain.lifecycle import State
 
-GAUGES = frozenset({"spool_records", "spool_bytes", "journal_backlog"})
+GAUGES = frozenset({"spool_records", "spool_bytes", "journal_backlog", "seen_shared_foreign"})
 """Meters that say how much there is now. They count for boots that are running; all others are totals, and add up."""
 
 ADOPTED_FROM = "spool_adopted:"

@@ -8,7 +8,6 @@ sender comes again, and the drainers find a duplicate.
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
@@ -23,11 +22,9 @@ from landfast.domain.errors import ConfigError, JournalUnavailableError
 from landfast.domain.ids import EventId, InboxId
 from landfast.journals.jetstream_address import read_address
 from landfast.journals.jetstream_link import Link, Message
+from landfast.journals.jetstream_mac import MessageMac
 from landfast.journals.jetstream_stream import PARTITIONS, look, prepare, problems
 from landfast.ports.journal import Journal
-
-HEADERS_ROOM = 256
-"""Bytes of a message's headers, which the server counts as part of it: its id, its stream, and to spare."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -39,10 +36,11 @@ class _Request(NamedTuple):
 
 
 class JetStreamJournal:
-    def __init__(self, target: str, *, inbox: InboxId, otherwise: Journal) -> None:
+    def __init__(self, target: str, *, inbox: InboxId, mac_key: bytes, otherwise: Journal) -> None:
         """`otherwise` records what no message can hold: a body over the broker's limit. That is the inbox itself."""
         self._link = Link(read_address(target), role="intake")
         self._inbox = inbox
+        self._mac = MessageMac(mac_key)
         self._otherwise = otherwise
         self._checked_at = 0
         self._largest = 0
@@ -73,7 +71,7 @@ class JetStreamJournal:
             # Before the others: if the inbox is away, nothing has been appended for nothing.
             for delivery, row in zip(large, await self._otherwise.record(large), strict=True):
                 rows[id(delivery)].append(row)
-        acks = await self._link.append([_message(request) for request in fits])
+        acks = await self._link.append([self._message(request) for request in fits])
         for request, ack in zip(fits, acks, strict=True):
             for delivery, row in _recorded(request.deliveries, is_new=not ack.duplicate):
                 rows[id(delivery)].append(row)
@@ -95,11 +93,15 @@ class JetStreamJournal:
             except ConfigError as error:  # found out too late to refuse the start
                 raise JournalUnavailableError(str(error)) from None
 
+    def _message(self, request: _Request) -> Message:
+        lane, body = str(partition_of(request.deliveries[0])), request.body or b""
+        return Message(lane, body, self._mac.message_id(request.deliveries), self._mac.headers(lane, body))
+
     async def _check(self, client: Client) -> None:
         """Over every new connection: it may lead to another server, or to one that lost its stream."""
         connection = self._link.times_connected
         found = await prepare(self._link, self._inbox, create=self._checked_at == 0)
-        self._largest = min(client.max_payload, found.largest or client.max_payload) - HEADERS_ROOM
+        self._largest = found.room(client.max_payload)
         self._checked_at = connection
 
 
@@ -107,18 +109,6 @@ def partition_of(delivery: Delivery) -> int:
     """The same for all events of a lane, whichever intake took them; an event without an entity is a lane alone."""
     lane = f"{delivery.source}\0{delivery.key if delivery.entity is None else delivery.entity}"
     return zlib.crc32(lane.encode("utf-8", "surrogatepass")) % PARTITIONS
-
-
-def message_id(request: Sequence[Delivery]) -> str:
-    """What the stream knows it by: the event; of a strict source with its very bytes; of a request that brings many
-    events, all of them together."""
-    marks = sorted({delivery.mark for delivery in request})
-    return marks[0].hex() if len(marks) == 1 else hashlib.sha256(b"".join(marks)).hexdigest()
-
-
-def _message(request: _Request) -> Message:
-    first = request.deliveries[0]
-    return Message(str(partition_of(first)), request.body or b"", known_by=message_id(request.deliveries))
 
 
 def _body(request: Sequence[Delivery], largest: int) -> bytes | None:

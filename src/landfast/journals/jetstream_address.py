@@ -12,6 +12,9 @@ from landfast.domain.errors import ConfigError
 STREAM = "landfast"
 """The stream of an address without a path."""
 
+OPTIONS = {("sync", "always"): "is_synced", ("foreign", "take"): "takes_foreign"}
+"""What may stand behind the `?`, and what it sets."""
+
 LONGEST_NAME = 32
 """Letters of a stream's name: it is part of every subject, and of a folder's name at the server."""
 
@@ -29,6 +32,8 @@ class BrokerAddress:
     stream: str = STREAM
     is_synced: bool = False
     """The operator says that the server fsyncs before it acknowledges. No client can ask it."""
+    takes_foreign: bool = False
+    """The operator says that messages without a MAC are of an older Landfast: while they upgrade, and no longer."""
 
     def subject(self, lane: str) -> str:
         return f"landfast.{self.stream}.{lane}"
@@ -49,7 +54,7 @@ def read_address(target: str) -> BrokerAddress:
         credentials=_credentials(credentials),
         shown=hosts,
         stream=stream,
-        is_synced=_is_synced(parts.query),
+        **_options(parts.query),
     )
 
 
@@ -60,12 +65,14 @@ def _credentials(text: str) -> dict[str, str]:
     return {"token": unquote(user)} if user else {}
 
 
-def _is_synced(query: str) -> bool:
-    options = dict(parse_qsl(query, keep_blank_values=True))
-    if options in ({}, {"sync": "always"}):
-        return bool(options)
-    wrong = next(name for name, value in options.items() if (name, value) != ("sync", "always"))
-    raise ConfigError(
-        f"journal: the option {wrong!r} of the address, or its value, means nothing to Landfast; take it out: the only"
-        " one is ?sync=always, which says that the server runs with sync_interval: always"
-    )
+def _options(query: str) -> dict[str, bool]:
+    found: dict[str, bool] = {}
+    for option in parse_qsl(query, keep_blank_values=True):
+        if option not in OPTIONS:
+            raise ConfigError(
+                f"journal: the option {option[0]!r} of the address, or its value, means nothing to Landfast; take it"
+                " out: there is only ?sync=always, which says that the server runs with sync_interval: always, and"
+                " foreign=take, which believes messages of a Landfast from before there was a MAC"
+            )
+        found[OPTIONS[option]] = True
+    return found

@@ -8,6 +8,7 @@ them owns a partition, and when one dies the others take its messages as soon as
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +25,8 @@ from landfast.domain.errors import ConfigError, JournalUnavailableError
 from landfast.domain.ids import InboxId
 from landfast.journals.jetstream_address import read_address
 from landfast.journals.jetstream_link import ANSWER_WITHIN, Link, Message
-from landfast.journals.jetstream_stream import ASIDE, PARTITIONS, SECOND, look, prepare
+from landfast.journals.jetstream_mac import HEADER, MessageMac
+from landfast.journals.jetstream_stream import ASIDE, FOREIGN, PARTITIONS, SECOND, look, prepare
 from landfast.ports.backlog import Taken
 
 OFFERED_AGAIN_AFTER = 30.0
@@ -46,20 +48,31 @@ shows."""
 WHY_BYTES = 60
 """Of the reason that a message set aside carries: with it, a message that was as large as can be still fits."""
 
+MINUTE = 60.0
+"""Seconds between two lines about foreign messages."""
+
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Delivery]).decode
 
 
 class JetStreamBacklog:
     def __init__(
-        self, target: str, *, inbox: InboxId, start: int = 0, offered_again_after: float = OFFERED_AGAIN_AFTER
+        self,
+        target: str,
+        *,
+        inbox: InboxId,
+        mac_key: bytes,
+        start: int = 0,
+        offered_again_after: float = OFFERED_AGAIN_AFTER,
     ) -> None:
         """`start` is any number: the partition that it asks first."""
         self._link = Link(read_address(target), role="drainer")
         self._inbox = inbox
+        self._mac = MessageMac(mac_key)
         self._start = start % PARTITIONS
         self._offered_again_after = offered_again_after
         self._checked_at = 0
+        self._room = 0
         self._heard: asyncio.Queue[Msg] = asyncio.Queue()
         self._heard_by: Client | None = None
         self._prefix = ""
@@ -70,6 +83,9 @@ class JetStreamBacklog:
         """Messages in the stream, when it was asked last; those that a drainer has in hand among them."""
         self.redelivered = 0
         """Messages that were offered to this drainer, and had been offered to one before."""
+        self.foreign = 0
+        """Messages that no intake of this inbox wrote."""
+        self._told_of_foreign_at = -math.inf
 
     async def open(self) -> None:
         """ConfigError when the stream cannot be trusted; a broker that is away is waited for by `take`."""
@@ -110,21 +126,26 @@ class JetStreamBacklog:
             await self._say(b"-NAK", taken)
 
     async def set_aside(self, taken: Taken, why: str) -> None:
-        """Into the same stream, under a subject that nobody takes from; what is none of our messages, as
-        it is. Crash before it: it is offered again. Between
-        it and the acknowledgement: it is set aside again, and the stream knows its id."""
+        await self._keep(ASIDE, taken, why)
+
+    async def _keep(self, lane: str, taken: Taken, why: str) -> None:
+        """In the same stream, under a subject that nobody takes from; what is none of our messages, as it is. Crash
+        before it: it is offered again. Between it and the acknowledgement: it is set aside again, and the stream knows
+        its id."""
         message: Msg = taken.handle
-        data = _encode(taken.deliveries) if taken.deliveries else message.data
-        known_by = f"{ASIDE}-{message.metadata.sequence.stream}"
+        # Cut: one that somebody else made as large as can be has no room for our headers, and would stay for ever.
+        data = _encode(taken.deliveries) if taken.deliveries else message.data[: self._room]
+        known_by = f"{lane}-{message.metadata.sequence.stream}"
         headers = {"Landfast-Why": why.encode("ascii", "replace")[:WHY_BYTES].decode()}
-        await self._link.append([Message(ASIDE, data, known_by, headers)])
+        await self._link.append([Message(lane, data, known_by, headers)])
         await self._say(b"+ACK", [taken])
 
     async def _ready(self, *, create: bool) -> Client:
         client = await self._link.client()
         if self._checked_at != self._link.times_connected:
             connection = self._link.times_connected
-            await prepare(self._link, self._inbox, create=create, to_append=create)
+            found = await prepare(self._link, self._inbox, create=create, to_append=create)
+            self._room = found.room(client.max_payload)
             await asyncio.gather(*[self._make_consumer(partition) for partition in range(PARTITIONS)])
             await self._listen(client)
             self._checked_at = connection
@@ -199,12 +220,32 @@ class JetStreamBacklog:
             # Our acknowledgement was lost. It is counted already, and would be counted once more as a duplicate.
             await self._say(b"+ACK", [taken])
             return None
+        if not self._is_ours(message):
+            await self._expel(taken)
+            return None
         try:
             return Taken(_decode(message.data), message)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            telemetry.error("set aside: a message that is none of Landfast's", subject=message.subject, error=error)
+            telemetry.error("set aside: a message that cannot be read", subject=message.subject, error=error)
             await self.set_aside(taken, "not a delivery")
             return None
+
+    def _is_ours(self, message: Msg) -> bool:
+        lane = message.subject.rpartition(".")[2]
+        if HEADER not in (message.headers or {}) and self._link.address.takes_foreign:
+            return True  # of an intake from before there was a MAC, as the operator says
+        return self._mac.proves(lane, message.data, message.headers)
+
+    async def _expel(self, taken: Taken) -> None:
+        """Keep what no intake of this inbox wrote where somebody can look at it. It is told once a minute: who
+        publishes many messages must not fill the log as well."""
+        self.foreign += 1
+        now = asyncio.get_running_loop().time()
+        if now - self._told_of_foreign_at >= MINUTE:
+            self._told_of_foreign_at = now
+            subject = self._link.address.subject(FOREIGN)
+            telemetry.error("set aside: messages without a right MAC", so_far=self.foreign, kept_under=subject)
+        await self._keep(FOREIGN, taken, "no intake of this inbox wrote it")
 
     def _remember(self, message: Msg) -> None:
         self._done.add(mark := _mark(message))

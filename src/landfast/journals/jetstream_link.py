@@ -48,6 +48,11 @@ CLOSE_WITHIN = 1.0
 tries for a quarter of an hour."""
 
 
+HEADERS_ROOM = 384
+"""Bytes of a message's headers, which the server counts as part of it: its id, its stream, its MAC, and to spare for
+the reason when it is set aside."""
+
+
 class Message(NamedTuple):
     lane: str
     """The last word of its subject."""

@@ -16,7 +16,7 @@ from landfast import telemetry
 from landfast.domain.errors import ConfigError, JournalUnavailableError
 from landfast.domain.ids import InboxId
 from landfast.journals.jetstream_address import BrokerAddress
-from landfast.journals.jetstream_link import Link
+from landfast.journals.jetstream_link import HEADERS_ROOM, Link
 
 PARTITIONS = 8
 """Lanes are spread over so many subjects, each with a consumer of its own: more drainers than that would not make one
@@ -31,6 +31,9 @@ a longer window would cost the broker memory for each message in it."""
 
 ASIDE = "aside"
 """The last word of the subject under which the stream keeps what the inbox refuses. No consumer asks for it."""
+
+FOREIGN = "foreign"
+"""The same for what no intake of this inbox wrote."""
 
 OWNER = "landfast_inbox"
 """Under this name the stream's metadata hold the inbox that its messages are for."""
@@ -48,15 +51,17 @@ class Found:
     waiting: Mapping[int, int]
     """Messages by partition, of those that have any."""
     aside: int
+    foreign: int
+    """Messages that no intake of this inbox wrote, as far as a drainer has looked."""
 
     @property
     def backlog(self) -> int:
         return sum(self.waiting.values())
 
-    @property
-    def largest(self) -> int:
-        """Bytes of one message that it takes, headers and all; 0 for as many as the server does."""
-        return max(0, int(self.config.get("max_msg_size", 0)))
+    def room(self, max_payload: int) -> int:
+        """Bytes of one body that it takes, on a server with that limit."""
+        largest = max(0, int(self.config.get("max_msg_size", 0)))  # 0 for as many as the server does
+        return min(max_payload, largest or max_payload) - HEADERS_ROOM
 
 
 async def prepare(link: Link, inbox: InboxId, *, create: bool, to_append: bool = True) -> Found:
@@ -86,8 +91,10 @@ async def look(link: Link) -> Found | None:
             return None
         raise JournalUnavailableError(f"journal: stream {link.address.stream}: {error.get('description')}")
     counts = {name.removeprefix(subject): count for name, count in (answer["state"].get("subjects") or {}).items()}
-    waiting = {int(lane): count for lane, count in counts.items() if lane.isdigit()}
-    return Found(answer["config"], waiting, counts.get(ASIDE, 0))
+    waiting = {partition: counts[str(partition)] for partition in range(PARTITIONS) if str(partition) in counts}
+    aside = counts.get(ASIDE, 0)
+    # What lies under any other subject was published by somebody else, and no consumer takes it.
+    return Found(answer["config"], waiting, aside, foreign=sum(counts.values()) - sum(waiting.values()) - aside)
 
 
 class Rule(NamedTuple):

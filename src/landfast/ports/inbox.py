@@ -181,6 +181,10 @@ class Memory(Protocol):
         same one, all get the same answer."""
         ...
 
+    async def mac_key(self) -> bytes:
+        """32 random bytes, drawn once. What lies in a cache or a broker is believed only with a MAC under it."""
+        ...
+
     async def known(self, events: Sequence[EventId]) -> frozenset[EventId]:
         """Those of them that are durable here."""
         ...

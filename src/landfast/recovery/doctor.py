@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
+from landfast.domain.census import Census
 from landfast.domain.errors import LandfastError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
@@ -187,10 +188,23 @@ async def _boots(inbox: Archive, before: datetime) -> Sequence[Check]:
         ready = Check(
             "ready events", Level.WARN, f"the oldest waits since {census.oldest_ready:%Y-%m-%d %H:%M:%S}", fix
         )
+    ready_and_trusted = [ready, *_foreign_marks(census)]
     if not census.unclean_boots:
-        return [ready, Check("intake boots", Level.OK, f"{census.running_boots} running, all others ended in order")]
+        return [
+            *ready_and_trusted,
+            Check("intake boots", Level.OK, f"{census.running_boots} running, all others ended in order"),
+        ]
     fix = "nothing is lost by it; up to a second of counts is missing for each, see landfast proof"
-    return [ready, Check("intake boots", Level.WARN, f"{census.unclean_boots} ended without a last word", fix)]
+    return [
+        *ready_and_trusted,
+        Check("intake boots", Level.WARN, f"{census.unclean_boots} ended without a last word", fix),
+    ]
+
+
+def _foreign_marks(census: Census) -> Iterator[Check]:
+    if count := census.meters.get("seen_shared_foreign", 0):
+        found = f"{count:,} marks that Landfast did not write, since the intakes started; they were not believed"
+        yield Check("seen cache", Level.FAIL, found, "somebody else can write to it: give it a password, then restart")
 
 
 async def _effects(ledger: EffectStore) -> Check:

@@ -8,6 +8,7 @@ import asyncpg
 
 from landfast import telemetry
 from landfast.domain.errors import ConfigError, StoreError
+from landfast.domain.mac import KEY_BYTES
 from landfast.inboxes.postgres.connection import Connection, Connections
 from landfast.inboxes.postgres.statements import MIGRATIONS, SQL
 from landfast.ports.clock import Chance, Clock
@@ -79,6 +80,8 @@ class Housekeeping:
             if MIGRATIONS[done:]:
                 await connection.execute(SQL["meta_add"], self._chance.bytes(16))
                 await connection.execute(SQL["meta_fingerprint"], await connection.fetchval(SQL["fingerprint"]))
+            if any(migration.name == "mac_key" for migration in MIGRATIONS[done:]):
+                await connection.execute(SQL["mac_key_draw"], self._chance.bytes(KEY_BYTES))
         await self.prepare()
         return [f"{migration.number:04}_{migration.name}" for migration in MIGRATIONS[done:]]
 

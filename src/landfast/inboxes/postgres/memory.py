@@ -31,6 +31,11 @@ class Remembering:
             epoch: bytes = await connection.fetchval(SQL["renew_epoch"], old, self._chance.bytes(4))
         return epoch
 
+    async def mac_key(self) -> bytes:
+        async with self._connections.recording() as connection:
+            key: bytes = await connection.fetchval(SQL["mac_key"])
+        return key
+
     async def known(self, events: Sequence[EventId]) -> frozenset[EventId]:
         async with self._connections.recording() as connection:
             return frozenset(EventId(event) for (event,) in await connection.fetch(SQL["known"], events))

@@ -31,6 +31,10 @@ class Remembering:
         ((epoch,),) = await self._file.run(partial(self._write, "renew_epoch", drawn))
         return bytes(epoch)
 
+    async def mac_key(self) -> bytes:
+        ((key,),) = await self._file.run(partial(self._read, "mac_key", {}))
+        return bytes(key)
+
     async def known(self, events: Sequence[EventId]) -> frozenset[EventId]:
         return await self._file.run(partial(self._known, events))
 

@@ -10,6 +10,7 @@ import apsw
 
 from landfast import sqlfiles
 from landfast.domain.errors import ConfigError
+from landfast.domain.mac import KEY_BYTES
 from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.statements import PACKAGE, ask
 from landfast.ports.clock import Chance
@@ -72,6 +73,8 @@ class Migrating:
             if applied:
                 drawn = {"inbox": self._chance.bytes(16), "fingerprint": _fingerprint(connection)}
                 ask(connection, "migrate_meta", drawn)
+            if any(name.endswith("_mac_key") for name in applied):
+                ask(connection, "mac_key_draw", {"drawn": self._chance.bytes(KEY_BYTES)})
         return applied
 
     def _examine(self) -> tuple[list[str], list[str]]:

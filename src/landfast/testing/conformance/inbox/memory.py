@@ -38,6 +38,15 @@ class MemoryConformance:
         drawn = await asyncio.gather(*(inboxes[turn % 2].renew_epoch(first) for turn in range(8)))
         assert set(drawn) == {await bench.inbox.epoch()} != {first}
 
+    async def test_a_mac_key_is_drawn_once_and_the_same_for_all(self, bench: Bench) -> None:
+        key = await bench.inbox.mac_key()
+        assert len(key) == 32
+        assert len(set(key)) > 8, "it is not random"
+        await bench.inbox.migrate()
+        assert await bench.inbox.mac_key() == await (await bench.another()).mac_key() == key
+        await bench.inbox.renew_epoch(await bench.inbox.epoch())
+        assert await bench.inbox.mac_key() == key
+
     async def test_known_are_those_that_are_durable_in_whatever_state(self, bench: Bench) -> None:
         done = await event_in(bench.inbox, State.DONE, delivery("done"))
         dead = await event_in(bench.inbox, State.DEAD, delivery("dead"))

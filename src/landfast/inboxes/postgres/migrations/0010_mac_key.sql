@@ -1,0 +1,3 @@
+-- What marks in a shared cache and messages in a broker are proven with. Everybody who has it may write to this database
+-- anyway; a cache and a broker do not have it. It is drawn when a migration is over.
+ALTER TABLE landfast.meta ADD COLUMN mac_key bytea CHECK (length(mac_key) = 32);

@@ -1,0 +1,1 @@
+SELECT mac_key FROM meta

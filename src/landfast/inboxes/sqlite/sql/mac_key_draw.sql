@@ -1,0 +1,1 @@
+UPDATE meta SET mac_key = :drawn WHERE mac_key IS NULL
