@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from bench.deliveries import KIND, request
 from landfast.domain.delivery import Delivery, Headers, Identity
 from landfast.intake.identify import kept_headers
+from landfast.providers import provider
 
 SOURCE = "stripe"
 _KEY = "evt_3Nq{}{:015}"
@@ -32,7 +33,8 @@ def deliveries(name: str, count: int) -> Sequence[Delivery]:
 def _sample() -> tuple[bytes, bytes]:
     head, _, body = request("3NqQPbL7xK9aB2cD1eF4gH5i").partition(b"\r\n\r\n")
     pairs = [line.split(b": ", 1) for line in head.split(b"\r\n")[1:]]
-    return kept_headers(Headers([(name, value) for name, value in pairs])), body
+    hidden = provider("stripe").hidden_headers
+    return kept_headers(Headers([(name, value) for name, value in pairs]), hidden), body
 
 
 HEADERS, BODY = _sample()

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Sequence
 from typing import Any
+
+MOST_CAUSES = 10
+"""Of one error: more would be a loop of its own making."""
 
 _log = logging.getLogger("landfast")
 
@@ -25,7 +29,24 @@ def warn(what: str, /, **facts: Any) -> None:
 
 
 def error(what: str, /, *, trace: BaseException | None = None, **facts: Any) -> None:
-    _log.error("%s", _line(what, facts), exc_info=trace)
+    _log.error("%s", _line(what, facts) if trace is None else f"{_line(what, facts)}\n{_frames(trace)}")
+
+
+def _frames(error: BaseException) -> str:
+    """Where it was raised, and of which class; with its causes, and without a message, which may hold what a sender
+    sent. So it is not given to `logging` as it is, either. Never raises: the class may be a user's."""
+    told: list[str] = []
+    seen: set[int] = set()
+    following: BaseException | None = error
+    try:
+        while following is not None and id(following) not in seen and len(told) < MOST_CAUSES:
+            seen.add(id(following))
+            frames = "".join(traceback.format_tb(following.__traceback__))
+            told.append(f"{frames}{type(following).__name__}")
+            following = following.__cause__ or following.__context__
+    except BaseException:  # noqa: BLE001 - SystemExit out of a property must not end the process
+        told.append("(more of this error cannot be printed)")
+    return "\ncaused by\n".join(told)
 
 
 def _line(what: str, facts: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ SOURCE = '[sources.shop]\nprovider = "stripe"\nsecrets = ["whsec_x"]\nallow_shor
 @pytest.fixture
 def crowd(folder: Path) -> None:
     (folder / "landfast.toml").write_text(SOURCE)
+    (folder / "landfast.toml").chmod(0o600)  # it holds a secret
     fill(three_dead_two_done)
 
 
@@ -266,6 +267,7 @@ def test_the_doctor_knows_a_ledger_that_is_another(landfast: Run, crowd: None, f
 
 def test_hostile_text_cannot_move_the_cursor(landfast: Run, folder: Path) -> None:
     (folder / "landfast.toml").write_text(SOURCE)
+    (folder / "landfast.toml").chmod(0o600)  # it holds a secret
     fill(one_hostile)
     commands = (("events", "list"), ("events", "show", "evil"), ("dead", "show", "evil"), ("dead", "list"))
     for arguments in commands:
@@ -295,6 +297,7 @@ def test_the_same_commands_work_on_postgresql(
     landfast: Run, folder: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "landfast.toml").write_text(SOURCE)
+    (folder / "landfast.toml").chmod(0o600)  # it holds a secret
     monkeypatch.setenv("LANDFAST_STORE", database)
     early = landfast("events", "list")
     assert (early.code, early.err.count("\n")) == (2, 1)

@@ -66,7 +66,7 @@ async def test_a_paused_source_is_acknowledged_and_kept_and_each_event_is_proces
         code, out, err = await shop.run("pause", "stripe", "--why", "the bank is down", "--app", "shop.py")
         assert code == 0, err
         assert "landfast resume stripe" in out
-        await until(lambda: told(serve.port, "paused"), "source stripe")
+        await until(lambda: told(serve.port, "paused"), "1")
         before = await until_the_worker_has_heard(shop, serve)
         for event in events:
             assert await shop.send(serve, event) == 200

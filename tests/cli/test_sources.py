@@ -26,6 +26,7 @@ secrets = ["{LONG}"]
 
 def write(text: str) -> None:
     Path("landfast.toml").write_text(text)
+    Path("landfast.toml").chmod(0o600)  # it holds secrets
 
 
 def later(days: float) -> str:

@@ -28,6 +28,7 @@ async def four_unhandled(stores: Stores) -> None:
 @pytest.fixture
 def crowd(folder: Path) -> None:
     (folder / "landfast.toml").write_text(SOURCE)
+    (folder / "landfast.toml").chmod(0o600)  # it holds a secret
     fill(four_unhandled)
 
 
@@ -60,6 +61,7 @@ def test_the_doctor_names_a_handler_that_ignore_switches_off(landfast: Run, fold
 
 def test_an_empty_shelf_is_one_sentence(landfast: Run, folder: Path) -> None:
     (folder / "landfast.toml").write_text(SOURCE)
+    (folder / "landfast.toml").chmod(0o600)  # it holds a secret
     assert landfast("migrate").code == 0
     assert landfast("unhandled").out == "nothing is unhandled\n"
 

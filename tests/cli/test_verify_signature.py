@@ -274,3 +274,16 @@ def test_a_header_that_type_and_key_need_is_asked_for(landfast: Run) -> None:
     assert (told["valid"], told["type"]) == (True, "")
     assert told["note"] == "type and key need the header X-GitHub-Event: give it with --header"
     assert "note" not in landfast("verify-signature", *command, "--header", "X-GitHub-Event: push").json
+
+
+def test_a_secret_in_the_command_is_warned_of_and_one_on_stdin_is_not(
+    landfast: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = ask(landfast)
+    assert (told.code, "can be read by others on this machine; give env:NAME" in told.err) == (0, True)
+    assert SECRET not in told.err
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SECRET.encode() + b"\n")))
+    told = ask(landfast, secret="-")
+    assert (told.code, told.err) == (0, "")
+    both = landfast("verify-signature", "--provider", "stripe", "--secret", "-", "--body-file", "-")
+    assert (both.code, "cannot both be -" in both.err) == (2, True)

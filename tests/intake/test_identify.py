@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import replace
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from landfast.domain.delivery import Headers, Identity
 from landfast.intake.identify import TEXT_LIMIT, _storable, kept_headers
+from landfast.ports.provider import Hidden
 from landfast.testing.factory import DAWN
 from tests.intake.desk import Desk, body, source
 
@@ -25,12 +27,16 @@ async def test_headers_are_kept_in_order_with_repeats_and_without_credentials() 
         (b"X-Gitlab-Token", b"hidden"),
         (b"Cookie", b"hidden"),
         (b"X-Api-Key", b"hidden"),
+        (b"Api-Key", b"hidden"),
+        (b"Acme-Auth", b"hidden"),
         (b"Via", b"one"),
         (b"Via", b"tw\xf6"),
         (b"Stripe-Signature", b"t=1,v1=ab"),
     ]
-    kept = json.loads(kept_headers(Headers(pairs)))
-    assert kept == [["host", "shop.example"], ["via", "one"], ["via", "tw\xf6"], ["stripe-signature", "t=1,v1=ab"]]
+    hidden = {b"acme-auth": Hidden.DROPPED, b"stripe-signature": Hidden.DIGESTED}
+    kept = json.loads(kept_headers(Headers(pairs), hidden))
+    digest = "sha256:" + hashlib.sha256(b"t=1,v1=ab").hexdigest()[:32]
+    assert kept == [["host", "shop.example"], ["via", "one"], ["via", "tw\xf6"], ["stripe-signature", digest]]
 
 
 async def test_the_headers_are_stored_with_the_event() -> None:

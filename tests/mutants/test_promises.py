@@ -17,7 +17,7 @@ from landfast.domain.errors import CommitUnknownError, LedgerUnavailableError
 from landfast.domain.event import Event
 from landfast.domain.lifecycle import State
 from landfast.intake.source import Source
-from landfast.ports.provider import NO_KEYS, Found, Greeting, Secret, Signature
+from landfast.ports.provider import NO_KEYS, Found, Greeting, Hidden, Secret, Signature
 from landfast.providers import Profile, provider
 from landfast.testing.factory import deliveries
 from tests.inboxes.postgres_bench import PostgresBench
@@ -65,6 +65,10 @@ class Watched:
 
     def signed_at(self, head: Head, body: bytes) -> float | None:
         return self.profile.signed_at(head, body)
+
+    @property
+    def hidden_headers(self) -> Mapping[bytes, Hidden]:
+        return self.profile.hidden_headers
 
     @property
     def signs_once(self) -> bool:

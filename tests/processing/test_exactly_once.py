@@ -91,7 +91,7 @@ async def test_a_failed_attempt_is_logged_with_its_event_and_what_follows(
     await shop.settle_down()
     lines = [record.message for record in caplog.records if record.message.startswith("handler_failed")]
     assert len(lines) == 2
-    assert "key=evt_1" in lines[0] and "attempt=1/2" in lines[0] and "KeyError: 'customer'" in lines[0]
+    assert "key=evt_1" in lines[0] and "attempt=1/2" in lines[0] and "KeyError at test_exactly_once.py:" in lines[0]
     assert "retry in" in lines[0] and "dead letter" in lines[1]
 
 

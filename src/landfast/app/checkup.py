@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
+from landfast.app.exposure import examine_exposure
 from landfast.app.sources import profile_of, source_of
 from landfast.config import Settings, SourceSettings
 from landfast.domain.errors import LandfastError
@@ -33,6 +34,7 @@ def examine_sources(declared: Iterable[SourceSettings], overall: Settings, *, no
     """For each source a line that says how it is, and one for each thing to know or to mend."""
     checks: list[Check] = []
     loaded: list[Source] = []
+    known: list[tuple[SourceSettings, tuple[Secret, ...]]] = []
     for settings in declared:
         try:
             source = source_of(settings, overall)
@@ -41,8 +43,9 @@ def examine_sources(declared: Iterable[SourceSettings], overall: Settings, *, no
             checks.append(Check(f"source {settings.name}", Level.FAIL, sentence))
             continue
         loaded.append(source)
+        known.append((settings, source.secrets))
         checks += _examined(source, settings, now)
-    return [*checks, *_shared(loaded), *_of_https(overall)]
+    return [*checks, *_shared(loaded), *_of_https(overall), *examine_exposure(overall, known)]
 
 
 def _examined(source: Source, settings: SourceSettings, now: float) -> Iterator[Check]:

@@ -22,6 +22,7 @@ from landfast.cli.verdict import Question, judge
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import ConfigError, LandfastError, UserError
 from landfast.intake.source import Source
+from landfast.ports.provider import PublicKey, Secret
 from landfast.providers import Profile, names, provider
 from landfast.providers.secrets import load_secret
 
@@ -51,7 +52,7 @@ as of the time that it was signed, and its age is only shown."""
     "secrets",
     multiple=True,
     metavar="S",
-    help="The secret, public key or certificate: env:NAME, file:PATH, or the text itself. Repeatable.",
+    help="The secret, public key or certificate: env:NAME, file:PATH, or - for one on stdin. Repeatable.",
 )
 @click.option("--source", "source_name", metavar="NAME", help="Instead of both: a source of yours, with its secrets.")
 @click.option("--header", "headers", multiple=True, metavar="'K: V'", help="A header of the request. Repeatable.")
@@ -79,6 +80,8 @@ def verify_signature(
     as_json: bool,
 ) -> int:
     head = _head(method.upper(), url, headers)
+    if body_file == "-" and "-" in secrets:
+        raise UserError("verify-signature: --secret and --body-file cannot both be -; give one of them as a file")
     body, at = _body(body_file), None if now is None else _unix(now)
     try:
         if source_name is not None:
@@ -143,17 +146,27 @@ def _described(name: str | None, secrets: Sequence[str], settings: Sequence[str]
     profile = _profile(name, dict(_setting(text) for text in settings))
     loaded = [
         load_secret(
-            text,
+            "file:-" if text == "-" else text,
             provider=profile,
             name="--secret" if len(secrets) == 1 else f"--secret, number {number}",
             environ=os.environ,
-            read_file=lambda path: Path(path).read_bytes(),
+            read_file=lambda path: sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes(),
             allow_short=True,
         )
         for number, text in enumerate(secrets, start=1)
     ]
+    _warn_of_clear(secrets, loaded)
     named = [replace(secret, name=f"{number}") for number, secret in enumerate(loaded, start=1)]
     return Source(name, profile, tuple(named))
+
+
+def _warn_of_clear(given: Sequence[str], loaded: Sequence[Secret]) -> None:
+    """What stands in the command itself, everybody on the machine can read while it runs, and the shell keeps it."""
+    for text, secret in zip(given, loaded, strict=True):
+        if text != "-" and not text.startswith(("env:", "file:")) and not isinstance(secret.key, PublicKey):
+            how = "give env:NAME or file:PATH, or - and send it to stdin"
+            click.echo(f"landfast: a secret in the command can be read by others on this machine; {how}", err=True)
+            return
 
 
 def _profile(name: str, options: dict[str, Any]) -> Profile:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -39,7 +40,7 @@ def load(
     found: dict[str, Any] = {}
     for layer, where, start in layers:
         found |= {name: _made(name, value, start, where) for name, value in checked(layer, KEYS, where).items()}
-    return _settled(found, _sources(sources, providers, file), providers, folder)
+    return replace(_settled(found, _sources(sources, providers, file), providers, folder), file=file)
 
 
 def strange_variables(environ: Mapping[str, str] | None = None) -> list[str]:

@@ -138,6 +138,8 @@ class Settings:
     """The tables `[providers.NAME]`, as they are written."""
     folder: Path = field(default_factory=Path)
     """Where the configuration was found: relative paths in it start there."""
+    file: Path | None = None
+    """The configuration itself, if there is one."""
 
 
 def _without_password(url: str, *, scheme: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
@@ -12,7 +12,7 @@ import msgspec
 from landfast.domain.delivery import Delivery, Head, Headers, Identity
 from landfast.domain.ids import EventId, Proof, event_id, proof_mark, proof_of, strict_mark
 from landfast.intake.source import Source
-from landfast.ports.provider import Found, Signature
+from landfast.ports.provider import Found, Hidden, Signature
 
 LATE = "late"
 """Older than the dedup memory: it may have been processed and forgotten, so nobody processes it blindly. January 1970
@@ -23,7 +23,11 @@ TEXT_LIMIT = 512
 
 CREDENTIALS = frozenset({b"authorization", b"proxy-authorization", b"cookie", b"set-cookie"})
 CREDENTIAL_ENDINGS = (b"-token", b"-secret", b"-password", b"-api-key", b"-apikey", b"-access-key")
-"""Such as X-Gitlab-Token: a secret sent in clear. A signature is none, it proves one request only."""
+"""Such as X-Gitlab-Token, or just Token: what looks like a secret is dropped, whoever reads it. What the source's own
+proof is read from, its provider says."""
+
+DIGEST_DIGITS = 32
+"""Of a signature's SHA-256: enough to tell by a provider's own log which request it was, and useless for another."""
 
 
 def event_of(source: Source, found: Found) -> EventId:
@@ -69,7 +73,7 @@ def deliveries(
     proof: Proof | None = None,
 ) -> Sequence[Delivery]:
     """One delivery for each event of the request, ready to be recorded."""
-    headers = kept_headers(head.headers)
+    headers = kept_headers(head.headers, source.hidden_headers)
     made = []
     for each, event in zip(found, events, strict=True):
         identity = identify(each, now=now)
@@ -96,16 +100,26 @@ def _is_late(occurred_at: datetime | None, source: Source, now: datetime) -> boo
     return occurred_at is not None and (now - occurred_at).total_seconds() > source.memory
 
 
-def kept_headers(headers: Headers) -> bytes:
-    """The headers as JSON pairs in the order they came, credentials left out. Latin-1 keeps every byte apart."""
-    kept = [(_kept_name(name), value.decode("latin-1")) for name, value in headers.pairs]
+def kept_headers(headers: Headers, hidden: Mapping[bytes, Hidden]) -> bytes:
+    """The headers as JSON pairs in the order they came: credentials left out, the source's own signature as a digest.
+    Latin-1 keeps every byte apart."""
+    kept = [
+        (_kept_name(name), value.decode("latin-1") if name not in hidden else _digest(value))
+        for name, value in headers.pairs
+        if hidden.get(name) is not Hidden.DROPPED
+    ]
     return msgspec.json.encode([pair for pair in kept if pair[0] is not None])
+
+
+def _digest(value: bytes) -> str:
+    return f"sha256:{hashlib.sha256(value).hexdigest()[:DIGEST_DIGITS]}"
 
 
 @lru_cache(maxsize=1024)
 def _kept_name(name: bytes) -> str | None:
     """None for a credential. Senders use the same few dozen names for ever."""
-    return None if name in CREDENTIALS or name.endswith(CREDENTIAL_ENDINGS) else name.decode("latin-1")
+    is_credential = name in CREDENTIALS or (b"-" + name).endswith(CREDENTIAL_ENDINGS)
+    return None if is_credential else name.decode("latin-1")
 
 
 def _storable(identity: Identity) -> Identity:

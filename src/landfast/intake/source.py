@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from landfast.domain import answer
 from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head
 from landfast.domain.errors import OverloadedError, UnverifiedError
-from landfast.ports.provider import Provider, Secret
+from landfast.ports.provider import Hidden, Provider, Secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Source:
 
     refused: Answer = field(init=False, repr=False, compare=False)
     """The answer to a wrong signature."""
+    hidden_headers: Mapping[bytes, Hidden] = field(init=False, repr=False, compare=False)
+    """What of a verified request is not stored, or only as a digest."""
     _is_timed: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -53,6 +56,7 @@ class Source:
             object.__setattr__(self, "tolerance", self.provider.tolerance)
         object.__setattr__(self, "binds_proofs", self.binds_proofs and self.provider.signs_once)
         object.__setattr__(self, "refused", _refusal(self.provider.refusal))
+        object.__setattr__(self, "hidden_headers", dict(self.provider.hidden_headers))
         is_timed = any((secret.active_from, secret.retired_at) != (-math.inf, math.inf) for secret in self.secrets)
         object.__setattr__(self, "_is_timed", is_timed)
 

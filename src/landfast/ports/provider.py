@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -57,6 +58,15 @@ class Signature(msgspec.Struct, frozen=True, gc=False):
     alternatives: tuple[tuple[Any, Signature], ...] = ()
     """Where a sender has several ways to sign: each one that is here, with its scheme. Each has its own time, and one
     that is not of our time must not be verified: a forger may put a fresh one beside it."""
+
+
+class Hidden(Enum):
+    """What of a header must not be stored, because whoever reads it could use it."""
+
+    DROPPED = "dropped"
+    """A token: the secret itself, in clear."""
+    DIGESTED = "digested"
+    """A signature: not every provider's binds all of its request, so it may be good for another one."""
 
 
 class Greeting(NamedTuple):
@@ -116,6 +126,11 @@ class Provider(Protocol):
     @property
     def thanks(self) -> Answer | None:
         """The answer to what was stored, now or before, for a sender that reads it; None for all others."""
+        ...
+
+    @property
+    def hidden_headers(self) -> Mapping[bytes, Hidden]:
+        """The headers, in small letters, that the proof is read from."""
         ...
 
     def takes(self, method: str) -> bool:

@@ -18,7 +18,7 @@ from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Outcome, Receipt, 
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import Ledger
 from landfast.processing.budget import RetryBudget
-from landfast.processing.error_text import MESSAGE_AT_MOST, line_of, name_of, text_of, trace_of
+from landfast.processing.error_text import MESSAGE_AT_MOST, logged, name_of, text_of, trace_of
 from landfast.processing.judge import Judgement, Ruling, judge
 from landfast.processing.work import Buried, Deferred, Done, Failed, Paused, Result, Spent, Work
 
@@ -142,7 +142,7 @@ class Conclusion:
         if digest == before.trace and judgement.ruling is Ruling.RETRY:
             line = replace(line, trace=SAME_TRACE)
         docket.attempts.append(line)
-        _log(work, line, judgement)
+        _log(work, line, failed.error, judgement)
         tomb = Tomb(judgement.reason, line.error, line.message)
         match judgement.ruling:
             case Ruling.POSTPONE:
@@ -188,7 +188,7 @@ class Conclusion:
         try:
             return judged(failed.error)
         except BaseException as unexpected:  # noqa: BLE001 - to judge an error is to read it, and its class is the user's
-            telemetry.error("not_judged", event=work.claim.event_id, handler=handler.name, why=line_of(unexpected))
+            telemetry.error("not_judged", event=work.claim.event_id, handler=handler.name, why=logged(unexpected))
             return judged(UnexpectedError())
 
     async def _bury(self, dockets: Sequence[Docket]) -> None:
@@ -288,7 +288,8 @@ def _line(work: Work, failed: Failed, judgement: Judgement) -> Attempt:
     )
 
 
-def _log(work: Work, line: Attempt, judgement: Judgement) -> None:
+def _log(work: Work, line: Attempt, error: BaseException, judgement: Judgement) -> None:
+    # Without its message, which may hold what the sender sent. That is in the inbox, where erasure reaches it.
     telemetry.warn(
         "handler_failed",
         handler=line.handler,
@@ -297,7 +298,7 @@ def _log(work: Work, line: Attempt, judgement: Judgement) -> None:
         key=work.claim.key,
         event=work.claim.event_id,
         attempt=f"{line.number}/{work.handler.attempts}" if work.handler.attempts else line.number,
-        error=f"{line.error}: {line.message}"[:300],
+        error=logged(error),
         then="dead letter" if judgement.ruling is Ruling.BURY else f"{line.outcome} in {judgement.after:.1f} s",
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any
 
 NAME_AT_MOST = 200
@@ -18,6 +19,9 @@ MESSAGE_AT_MOST = 2_000
 
 TRACE_AT_MOST = 16_000
 """Characters of a stack trace: the innermost frames of any reasonable one."""
+
+PLACE_AT_MOST = 200
+"""Characters of a file's name, a line's number and a function's name."""
 
 UNPRINTABLE = "(this error cannot be printed)"
 
@@ -33,8 +37,26 @@ def text_of(error: BaseException) -> str:
 
 
 def line_of(error: BaseException) -> str:
-    """Its class and message, for one line."""
+    """Its class and message, for one line in the inbox. Never for the log: a message may hold what the sender sent."""
     return f"{name_of(error)}: {text_of(error)}"
+
+
+def logged(error: BaseException) -> str:
+    """Its class and the place where it was raised: all that the log may know of it."""
+    place = _tried(lambda: _place_of(error), "")
+    return f"{name_of(error)} at {_bounded(place, PLACE_AT_MOST)}" if place else name_of(error)
+
+
+def _place_of(error: BaseException) -> str:
+    attribute: Any = BaseException.__traceback__  # past whatever the class put in place of it
+    at: TracebackType | None = attribute.__get__(error)
+    if at is None:
+        return ""
+    while at.tb_next is not None:
+        at = at.tb_next
+    code = at.tb_frame.f_code
+    file = code.co_filename.rpartition("/")[2]
+    return f"{file}:{at.tb_lineno} in {code.co_name}"
 
 
 def trace_of(error: BaseException) -> str:

@@ -21,7 +21,7 @@ from landfast.domain.fault import Fault
 from landfast.domain.outcome import ReceiptKey
 from landfast.ports.ledger import Ledger
 from landfast.processing.conclude import RECALLED
-from landfast.processing.error_text import line_of, name_of
+from landfast.processing.error_text import line_of, logged, name_of
 from landfast.processing.invoke import RecalledError
 from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
@@ -120,7 +120,7 @@ class Grouping:
         except Exception as error:  # noqa: BLE001 - one event that we did not foresee must not cost its neighbours theirs
             fault = self._fault(error)
             if fault is not Fault.CONFLICT:  # at the receipt itself, under SERIALIZABLE
-                telemetry.error("unexpected", handler=handler.name, why=line_of(error), trace=error)
+                telemetry.error("unexpected", handler=handler.name, why=logged(error), trace=error)
             return self._at_fault(group, Failed(error, fault), pace, conflicts)
         unreached = [work for work in group if work not in reached]
         return reached, [unreached] if unreached else [], False
@@ -148,7 +148,7 @@ class Grouping:
         try:
             return self.ledger.diagnose(error)
         except BaseException as unexpected:  # noqa: BLE001 - to diagnose an error is to read it, and its class is the user's
-            telemetry.error("not_diagnosed", error=name_of(error), why=line_of(unexpected))
+            telemetry.error("not_diagnosed", error=name_of(error), why=logged(unexpected))
             return Fault.OTHER
 
     async def _ledger_answers(self) -> bool:

@@ -19,7 +19,7 @@ from typing import Any
 from landfast import telemetry
 from landfast.domain.errors import DeadlineError
 from landfast.processing import threads as threads_module
-from landfast.processing.error_text import line_of, name_of
+from landfast.processing.error_text import logged, name_of
 from landfast.processing.stacks import in_one_line, stack_of_task, stack_of_thread
 from landfast.processing.threads import Call, Outcome, Threads
 
@@ -239,7 +239,7 @@ def _cancel(task: asyncio.Task[None]) -> None:
     try:
         task.cancel()
     except Exception as error:  # noqa: BLE001 - the future that it waits for is asked too, and may be the user's own
-        telemetry.error("not_cancelled", why=line_of(error))
+        telemetry.error("not_cancelled", why=logged(error))
 
 
 def _leave_behind(running: asyncio.Task[None] | Call, ended: asyncio.Future[Any]) -> None:

@@ -18,7 +18,7 @@ from landfast.domain.fault import Fault
 from landfast.domain.ids import EventId, HandlerName
 from landfast.domain.switch import SwitchKind, pause_reason
 from landfast.ports.clock import Clock
-from landfast.processing.error_text import line_of, text_of
+from landfast.processing.error_text import line_of, logged, text_of
 from landfast.processing.judge import is_away
 from landfast.processing.work import Buried, Deferred, Done, Failed, Paused, Result, Work
 
@@ -120,7 +120,9 @@ class Outages:
             return  # of another version of the code: nothing here would ever find out that it is mended
         breaker = self.breaker(name)
         if breaker.hear(self.clock.monotonic(), seconds, why):
-            telemetry.error(_told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, why=why, by=who)
+            telemetry.error(
+                _told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, **_why(name, why), by=who
+            )
 
     def hope(self, name: str) -> None:
         """Another worker's breaker has closed, or nobody has confirmed for a while that it must be open."""
@@ -135,7 +137,7 @@ class Outages:
         try:
             return self._learn_one(handler, work, result)
         except BaseException as unexpected:  # noqa: BLE001 - to learn from an error is to read it, and its class is the user's
-            telemetry.error("not_learned_from", event=work.claim.event_id, handler=handler, why=line_of(unexpected))
+            telemetry.error("not_learned_from", event=work.claim.event_id, handler=handler, why=logged(unexpected))
             return result
 
     def _learn_one(self, handler: HandlerName, work: Work, result: Result) -> Result:
@@ -188,7 +190,7 @@ class Outages:
     def _open(self, name: str, breaker: Breaker, why: str) -> None:
         before = breaker.open_until
         if breaker.trip(self.clock.monotonic(), why):
-            telemetry.error(_told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, why=why)
+            telemetry.error(_told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, **_why(name, why))
         if breaker.open_until != before:
             self._tell(name)
 
@@ -213,6 +215,11 @@ class Outages:
 
 def _handler(breaker: str) -> HandlerName:
     return HandlerName(breaker.removeprefix(_HANDLER))
+
+
+def _why(name: str, why: str) -> dict[str, str]:
+    """For the log. Why a handler's breaker is open is the text of a user's error: the inbox has it, for `doctor`."""
+    return {"why": why} if name == LEDGER else {"why": "landfast doctor says it"}
 
 
 def _told(name: str, of_ledger: str, of_handler: str) -> str:

@@ -17,7 +17,7 @@ from landfast.domain.fault import Fault
 from landfast.domain.outcome import UNKNOWN_EFFECT, ClaimedEffect, EffectSettlement, EffectState, Tries
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import EffectStore
-from landfast.processing.error_text import line_of, name_of, text_of, trace_of
+from landfast.processing.error_text import logged, name_of, text_of, trace_of
 from landfast.processing.execute import CRASHES_AT_MOST
 from landfast.processing.invoke import GRACE, HandlerRaisedError, Watch, invoke
 from landfast.processing.judge import Judgement, Ruling, judge
@@ -140,7 +140,7 @@ class Performance:
         charged = judgement.after if judgement.charged is None else judgement.charged
         dead = judgement.ruling is Ruling.BURY
         if dead:
-            reason, shown = judgement.reason, line_of(error)[:300]
+            reason, shown = judgement.reason, logged(error)
             telemetry.warn("effect_dead", name=known.name, event=_event_of(claimed), reason=reason, error=shown)
         return _settled(
             claimed,
@@ -166,7 +166,7 @@ class Performance:
         try:
             return judged(error)
         except BaseException as unexpected:  # noqa: BLE001 - to judge an error is to read it, and its class is the user's
-            telemetry.error("not_judged", effect=known.name, why=line_of(unexpected))
+            telemetry.error("not_judged", effect=known.name, why=logged(unexpected))
             return judged(UnexpectedError())
 
 

@@ -107,6 +107,5 @@ class Settler:
                     event=settlement.event_id,
                     handler=settlement.handler,
                     reason=settlement.reason,
-                    error=settlement.error,
-                    message=settlement.message[:300],
+                    error=settlement.error,  # its class alone: the message may hold what the sender sent
                 )

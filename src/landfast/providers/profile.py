@@ -16,7 +16,7 @@ from landfast.domain.body import light, moment
 from landfast.domain.delivery import Head, Identity
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.domain.legible import is_legible, legible
-from landfast.ports.provider import NO_KEYS, Greeting, Secret, Signature
+from landfast.ports.provider import NO_KEYS, Greeting, Hidden, Secret, Signature
 from landfast.providers.dedup import KeyRule, key_rule, places_read, reads_type, storable
 from landfast.providers.handshake import CHALLENGE, Handshake
 from landfast.providers.items import Item, Slice, slicer
@@ -162,6 +162,10 @@ class Profile:
     @property
     def signs_once(self) -> bool:
         return once(self.scheme) is not None
+
+    @property
+    def hidden_headers(self) -> Mapping[bytes, Hidden]:
+        return self.scheme.hidden_headers
 
     @property
     def needs_url(self) -> bool:

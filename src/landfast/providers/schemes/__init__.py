@@ -12,11 +12,11 @@ AnyOf           several of these, for a sender that has more than one way       
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol, runtime_checkable
 
 from landfast.domain.delivery import Head
-from landfast.ports.provider import Secret, Signature
+from landfast.ports.provider import Hidden, Secret, Signature
 from landfast.providers.request import Draft, Request
 
 Coverage = Literal["yes", "checksum", "no"]
@@ -31,6 +31,11 @@ class Scheme(Protocol):
     @property
     def needs_url(self) -> bool:
         """Whether the public URL is part of what is signed: then the source must say it."""
+        ...
+
+    @property
+    def hidden_headers(self) -> Mapping[bytes, Hidden]:
+        """The headers, in small letters, that the proof is read from, and how much of each may be stored."""
         ...
 
     def decode_secret(self, text: str) -> bytes:

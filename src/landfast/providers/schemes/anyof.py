@@ -6,11 +6,11 @@ no weaker than to insist on the newest: a forger chooses what is there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
-from landfast.ports.provider import KeyNeeded, Secret, Signature
+from landfast.ports.provider import Hidden, KeyNeeded, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage, Scheme, once
 
@@ -48,6 +48,10 @@ class AnyOf:
     @property
     def needs_url(self) -> bool:
         return any(scheme.needs_url for scheme in self.schemes)
+
+    @property
+    def hidden_headers(self) -> Mapping[bytes, Hidden]:
+        return {name: hidden for scheme in self.schemes for name, hidden in scheme.hidden_headers.items()}
 
     def decode_secret(self, text: str) -> bytes:
         """As the first scheme that can reads it. The others read it alike, or it is a public key, which none of them

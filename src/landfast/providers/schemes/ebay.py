@@ -7,14 +7,14 @@ with. So a source has them as its secrets: as PEM, in one line as the API gives 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
 from landfast.domain.json_limits import read_json
-from landfast.ports.provider import Secret, Signature
+from landfast.ports.provider import Hidden, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, LONGEST_SIGNATURE, decode, encode, public_key
@@ -33,6 +33,10 @@ _DIGESTS = {"SHA1": ALGORITHMS["ecdsa-sha1"], "SHA256": ALGORITHMS["ecdsa-sha256
 class EbayScheme:
     coverage: Coverage = "yes"
     needs_url: bool = False
+
+    @property
+    def hidden_headers(self) -> Mapping[bytes, Hidden]:
+        return {HEADER.lower().encode(): Hidden.DIGESTED}
 
     def decode_secret(self, text: str) -> bytes:
         bare = text.replace("-----BEGIN PUBLIC KEY-----", "").replace("-----END PUBLIC KEY-----", "")

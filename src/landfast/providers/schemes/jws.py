@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
-from landfast.ports.provider import KeyNeeded, PublicKey, Secret, Signature
+from landfast.ports.provider import Hidden, KeyNeeded, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import encode, public_key
@@ -38,6 +38,10 @@ class JwsScheme:
     coverage: Coverage = field(default="yes", init=False)
     needs_url: bool = field(default=True, init=False)
     """The path is signed, and a proxy may change it."""
+
+    @property
+    def hidden_headers(self) -> Mapping[bytes, Hidden]:
+        return {self.header.lower().encode(): Hidden.DIGESTED}
 
     def decode_secret(self, text: str) -> bytes:
         is_key = text.lstrip().startswith("-----")

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.domain.json_limits import read_json
-from landfast.ports.provider import KeyNeeded, PublicKey, Secret, Signature
+from landfast.ports.provider import Hidden, KeyNeeded, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
@@ -102,6 +102,10 @@ class JwtScheme:
     @property
     def needs_url(self) -> bool:
         return self.url_claim is not None or any(template.needs_url for _, template in self._claims)
+
+    @property
+    def hidden_headers(self) -> Mapping[bytes, Hidden]:
+        return {self._key: Hidden.DIGESTED}
 
     def decode_secret(self, text: str) -> bytes:
         if text.lstrip().startswith("-----"):

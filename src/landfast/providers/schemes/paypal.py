@@ -8,12 +8,12 @@ signed counts for one body only: the id of the transmission makes it another eac
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
-from landfast.ports.provider import KeyNeeded, PublicKey, Secret, Signature
+from landfast.ports.provider import Hidden, KeyNeeded, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, public_key
@@ -41,6 +41,10 @@ class PayPalScheme:
     coverage: Coverage = field(default="checksum", init=False)
     signs_once: bool = field(default=True, init=False)
     needs_url: bool = field(default=False, init=False)
+
+    @property
+    def hidden_headers(self) -> Mapping[bytes, Hidden]:
+        return _HEADERS.hidden_headers
 
     def decode_secret(self, text: str) -> bytes:
         if text.lstrip().startswith("-----"):

@@ -13,7 +13,7 @@ from landfast.domain.body import moment
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.domain.json_limits import read_json
-from landfast.ports.provider import Secret, Signature
+from landfast.ports.provider import Hidden, Secret, Signature
 from landfast.providers.items import Slice, slicer
 from landfast.providers.locations import Read, query_value, read_at, split_place
 from landfast.providers.request import Draft, Request, other_port
@@ -95,6 +95,7 @@ class SignedScheme:
     _is_direct: bool = field(init=False, repr=False, compare=False)
     _algorithm: Algorithm = field(init=False, repr=False, compare=False)
     _headers: tuple[tuple[str, bytes], ...] = field(init=False, repr=False, compare=False)
+    hidden_headers: Mapping[bytes, Hidden] = field(init=False, repr=False, compare=False)
     _fields: tuple[Read, ...] = field(init=False, repr=False, compare=False)
     _text_size: int = field(init=False, repr=False, compare=False)
     _prefix: bytes = field(init=False, repr=False, compare=False)
@@ -117,6 +118,7 @@ class SignedScheme:
             "_is_direct": not self.any_port and any(kind == "header" for kind, _ in places),
             "_algorithm": ALGORITHMS[self.algorithm],
             "_headers": tuple(_named(rest) for kind, rest in places if kind == "header"),
+            "hidden_headers": {_named(rest)[1]: Hidden.DIGESTED for kind, rest in places if kind == "header"},
             "_fields": tuple(read_at(f"{kind}:{rest}") for kind, rest in places if kind != "header"),
             "_text_size": 0 if size is None else len(encode(bytes(size), self.encoding)),
             "_prefix": self.prefix.encode(),
@@ -375,8 +377,7 @@ def only(headers: Headers, name: str, key: bytes) -> bytes:
         raise UnverifiedError(f"the header {name} is missing")
     if headers.is_repeated(key):
         raise UnverifiedError(f"the header {name} is repeated")
-    value = value.strip()
-    if not value:
+    if not (value := value.strip()):
         raise UnverifiedError(f"the header {name} is empty")
     return value
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
-from landfast.ports.provider import KeyNeeded, PublicKey, Secret, Signature
+from landfast.ports.provider import Hidden, KeyNeeded, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
@@ -39,6 +39,10 @@ _ALGORITHMS = {"1": ALGORITHMS["rsa-sha1"], "2": ALGORITHMS["rsa-sha256"]}
 class SnsScheme:
     coverage: Coverage = "yes"
     needs_url: bool = False
+
+    @property
+    def hidden_headers(self) -> Mapping[bytes, Hidden]:
+        return {}  # it is in the body
 
     def decode_secret(self, text: str) -> bytes:
         if text.lstrip().startswith("-----"):

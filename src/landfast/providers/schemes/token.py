@@ -6,13 +6,13 @@ import base64
 import binascii
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.domain.json_limits import read_json
-from landfast.ports.provider import Secret, Signature
+from landfast.ports.provider import Hidden, Secret, Signature
 from landfast.providers.items import Slice, slicer
 from landfast.providers.locations import Read, Sight, read_at, split_place
 from landfast.providers.request import Draft, Request
@@ -48,6 +48,10 @@ class TokenScheme:
         object.__setattr__(self, "_header", rest.lower().encode() if kind == "header" else b"")
         object.__setattr__(self, "_read", read_at(self.token))
         object.__setattr__(self, "_slice", None if self.items is None else slicer(self.items))
+
+    @property
+    def hidden_headers(self) -> Mapping[bytes, Hidden]:
+        return {self._header: Hidden.DROPPED} if self._header else {}
 
     def decode_secret(self, text: str) -> bytes:
         if self.is_basic and ":" not in text:
