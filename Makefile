@@ -13,7 +13,7 @@ TESTS  ?= tests
 # Many tests wait for servers and processes more than they compute: one more at a time than there are cores.
 JOBS   ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
-.PHONY: help demo test check requirements bench mutants fuzz chaos stops soak powerloss docs format lock clean
+.PHONY: help demo test check requirements bench mutants fuzz chaos stops soak powerloss docs format lock sbom audit clean
 
 help:            ## what can be made
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -67,8 +67,14 @@ format: $(VENV)/dev  ## write the code the way `check` wants it
 lock: $(VENV)/dev  ## choose new versions of everything, with hashes and no addresses
 	@$(BIN)/python requirements/lock.py
 
+sbom: $(VENV)/runtime  ## what an installation contains, as CycloneDX: dist/landfast.cdx.json
+	@$(BIN)/python requirements/sbom.py dist/landfast.cdx.json
+
+audit: $(VENV)/runtime  ## was every version looked at, and is one known to be vulnerable? Needs no network, and uses one
+	@$(BIN)/python requirements/audit.py
+
 clean:           ## remove what was made
-	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage*
+	rm -rf dist .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage*
 
 # Two stages, so that the demo does not wait for the test tools. A stage that is cut short is made again.
 $(VENV)/runtime: requirements/runtime.txt pyproject.toml

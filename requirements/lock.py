@@ -21,7 +21,9 @@ def main() -> None:
     groups = project["dependency-groups"]
     # The benchmark is installed on top of dev, so it takes the versions that dev has.
     dev = runtime + groups["dev"] + groups["oracles"]
-    wanted = {"runtime": runtime, "dev": dev, "bench": ["-c dev.txt", *groups["bench"]]}
+    # What builds the package is in dev, too: the same versions.
+    build = ["-c dev.txt", *project["build-system"]["requires"]]
+    wanted = {"runtime": runtime, "dev": dev, "build": build, "bench": ["-c dev.txt", *groups["bench"]]}
     wanted = {name: wanted[name] for name in sys.argv[1:] or wanted}
     with tempfile.TemporaryDirectory() as folder:
         tools = Path(folder) / "tools"
