@@ -167,7 +167,7 @@ async def examine_journal(settings: Settings) -> Sequence[Check]:
 def _of_trust(found: Found, address: BrokerAddress) -> Iterator[Check]:
     if found.foreign:
         subject = address.subject(FOREIGN)
-        fix = f"somebody else can publish to the broker: give it a password; their bytes are kept under {subject}"
+        fix = f"somebody else can publish to the broker: give it a password, look at {subject}, then purge it"
         yield Check(
             "journal foreign", Level.FAIL, f"{found.foreign:,} messages that no intake of this inbox wrote", fix
         )

@@ -104,15 +104,16 @@ def kept_headers(headers: Headers, hidden: Mapping[bytes, Hidden]) -> bytes:
     """The headers as JSON pairs in the order they came: credentials left out, the source's own signature as a digest.
     Latin-1 keeps every byte apart."""
     kept = [
-        (_kept_name(name), value.decode("latin-1") if name not in hidden else _digest(value))
+        (_kept_name(name), value.decode("latin-1")) if name not in hidden else _of_the_proof(name, value, hidden)
         for name, value in headers.pairs
-        if hidden.get(name) is not Hidden.DROPPED
     ]
     return msgspec.json.encode([pair for pair in kept if pair[0] is not None])
 
 
-def _digest(value: bytes) -> str:
-    return f"sha256:{hashlib.sha256(value).hexdigest()[:DIGEST_DIGITS]}"
+def _of_the_proof(name: bytes, value: bytes, hidden: Mapping[bytes, Hidden]) -> tuple[str | None, str]:
+    if hidden[name] is Hidden.DROPPED:
+        return None, ""
+    return _kept_name(name), f"sha256:{hashlib.sha256(value).hexdigest()[:DIGEST_DIGITS]}"
 
 
 @lru_cache(maxsize=1024)

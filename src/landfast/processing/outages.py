@@ -18,7 +18,7 @@ from landfast.domain.fault import Fault
 from landfast.domain.ids import EventId, HandlerName
 from landfast.domain.switch import SwitchKind, pause_reason
 from landfast.ports.clock import Clock
-from landfast.processing.error_text import line_of, logged, text_of
+from landfast.processing.error_text import line_of, logged
 from landfast.processing.judge import is_away
 from landfast.processing.work import Buried, Deferred, Done, Failed, Paused, Result, Work
 
@@ -120,9 +120,7 @@ class Outages:
             return  # of another version of the code: nothing here would ever find out that it is mended
         breaker = self.breaker(name)
         if breaker.hear(self.clock.monotonic(), seconds, why):
-            telemetry.error(
-                _told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, **_why(name, why), by=who
-            )
+            telemetry.error(_told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, why=why, by=who)
 
     def hope(self, name: str) -> None:
         """Another worker's breaker has closed, or nobody has confirmed for a while that it must be open."""
@@ -146,7 +144,7 @@ class Outages:
                 self.trip(message)
             case Failed(fault=Fault.SCHEMA, error=error):
                 self._ledger_answers()
-                self._open(f"{_HANDLER}{handler}", self.breaker(f"{_HANDLER}{handler}"), text_of(error))
+                self._open(f"{_HANDLER}{handler}", self.breaker(f"{_HANDLER}{handler}"), logged(error))
             case Failed(error=error) if is_away(error):
                 self._ledger_answers()
                 return self._found_away(handler, work, result)
@@ -166,7 +164,8 @@ class Outages:
         was_probe = breaker.is_probing
         why = line_of(failed.error)
         if breaker.is_open or sum(recent.values()) >= TOO_MANY:
-            self._open(f"{_HANDLER}{handler}", breaker, why)
+            # Its class and place alone: it is in the log, and for all workers in the inbox, where no erasure finds it.
+            self._open(f"{_HANDLER}{handler}", breaker, logged(failed.error))
         if not breaker.is_open or self._has_waited_enough(work):
             return failed
         if was_probe:
@@ -190,7 +189,7 @@ class Outages:
     def _open(self, name: str, breaker: Breaker, why: str) -> None:
         before = breaker.open_until
         if breaker.trip(self.clock.monotonic(), why):
-            telemetry.error(_told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, **_why(name, why))
+            telemetry.error(_told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, why=why)
         if breaker.open_until != before:
             self._tell(name)
 
@@ -215,11 +214,6 @@ class Outages:
 
 def _handler(breaker: str) -> HandlerName:
     return HandlerName(breaker.removeprefix(_HANDLER))
-
-
-def _why(name: str, why: str) -> dict[str, str]:
-    """For the log. Why a handler's breaker is open is the text of a user's error: the inbox has it, for `doctor`."""
-    return {"why": why} if name == LEDGER else {"why": "landfast doctor says it"}
 
 
 def _told(name: str, of_ledger: str, of_handler: str) -> str:
