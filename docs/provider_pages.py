@@ -174,7 +174,8 @@ def _key_form(scheme: SignedScheme) -> str:
         return "the provider's public key, as PEM, base64 or hex"
     return {
         "text": "used as it is shown",
-        "base64": "base64, with or without `whsec_`",
+        "base64": "base64",
+        "whsec": "base64, with or without `whsec_`; one of 32 bytes needs it, because a public key has as many",
         "hex": "hexadecimal",
         "sha1": "hashed with SHA-1 first",
         "nfkd": "Unicode, letters and accents apart (NFKD)",
@@ -193,6 +194,17 @@ def _body_line(profile: Profile) -> Iterator[str]:
         yield ""
         proof = f"**The proof {covered[profile.coverage]}.**"
         yield f"{proof} It says who sent the request, not that nobody changed it since."
+    if not profile.proves_account:
+        yield ""
+        yield "**One key signs for all clients of this provider: it does not prove the account.** Give the source a"
+        yield "name that cannot be guessed, and check in the handler that the object is yours."
+    if profile.environments:
+        yield ""
+        chosen = " or ".join(f"`{one}`" for one in profile.environments)
+        yield f"`environment` in the source is {chosen}, the first unless it says so; only the keys of that one count."
+    if "arrival" in profile.key:
+        yield ""
+        yield "**Where it has no id, every arrival is an event**: who captured a request can have it handled again."
     if profile.signs_once:
         yield (
             "A proof counts for the first body that it comes with: an event with another body under it is "

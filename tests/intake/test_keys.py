@@ -20,7 +20,16 @@ from landfast.domain.answer import Answer
 from landfast.domain.errors import OverloadedError, UnverifiedError
 from landfast.domain.ids import BootId
 from landfast.intake.fetch import LARGEST, certified, fetch_https
-from landfast.intake.keys import ABSENCE, IN_A_MINUTE, LIFETIME, MOST, WAITING, Keys
+from landfast.intake.keys import (
+    ABSENCE,
+    AT_ONCE,
+    IN_A_MINUTE,
+    LIFETIME,
+    MOST,
+    WAITING,
+    WITH_CREDENTIALS_IN_A_MINUTE,
+    Keys,
+)
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
@@ -97,9 +106,18 @@ def shelf() -> Iterator[Shelf]:
     shelf.close()
 
 
-async def had(keys: Keys, url: str, *, is_outdated: bool = False, post: bytes | None = None) -> Exception | None:
+async def had(
+    keys: Keys,
+    url: str,
+    *,
+    is_outdated: bool = False,
+    is_fixed: bool = False,
+    post: bytes | None = None,
+    owner: str = "",
+) -> Exception | None:
     told: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
-    refusal = keys.need(KeyNeeded(url, is_outdated=is_outdated, post=post), told.set_result)
+    needed = KeyNeeded(url, is_outdated=is_outdated, post=post, is_fixed=is_fixed)
+    refusal = keys.need(needed, told.set_result, owner=owner)
     return await told if refusal is None else refusal
 
 
@@ -163,6 +181,53 @@ async def test_strangers_cannot_make_us_fetch_without_end(shelf: Shelf) -> None:
     for number in range(IN_A_MINUTE + 20):
         assert isinstance(await had(keys, f"{shelf.url}/{number}"), OverloadedError)
     assert len(shelf.asked) == IN_A_MINUTE
+
+
+async def test_invented_addresses_of_one_provider_cost_no_other_its_keys(shelf: Shelf) -> None:
+    keys = Keys(ManualClock(), shelf.fetch)
+    for number in range(IN_A_MINUTE + 5):
+        await had(keys, f"{shelf.url}/invented/{number}", owner="paypal")
+    shelf.documents["/keys"] = shelf.documents["/fixed"] = (200, b"the keys")
+    assert isinstance(await had(keys, f"{shelf.url}/keys", owner="paypal"), OverloadedError)
+    assert await had(keys, f"{shelf.url}/keys", owner="aws-sns") is None
+    assert await had(keys, f"{shelf.url}/fixed", owner="paypal", is_fixed=True) is None
+
+
+async def test_fetches_that_hang_keep_no_other_providers_key_waiting() -> None:
+    hanging, done = threading.Event(), asyncio.Event()
+
+    def fetch(url: str, _post: bytes | None) -> bytes:
+        if "slow" in url:
+            hanging.wait(10)
+        return b"the keys"
+
+    keys = Keys(ManualClock(), fetch)
+    for number in range(AT_ONCE):
+        assert keys.need(KeyNeeded(f"https://slow.example/{number}"), lambda _: done.set(), owner="paypal") is None
+    refused = keys.need(KeyNeeded("https://slow.example/more"), lambda _: None, owner="paypal")
+    assert isinstance(refused, OverloadedError)
+    assert await had(keys, "https://other.example/", owner="aws-sns") is None
+    assert await had(keys, "https://fixed.example/", owner="paypal", is_fixed=True) is None
+    assert not done.is_set()
+    hanging.set()
+    await done.wait()
+
+
+async def test_credentials_are_sent_for_few_unknown_key_ids(shelf: Shelf) -> None:
+    keys = Keys(ManualClock(), shelf.fetch)
+    for number in range(20):
+        await had(keys, f"{shelf.url}/get#{number}", post=b"credentials", owner="plaid")
+    assert len(shelf.asked) == WITH_CREDENTIALS_IN_A_MINUTE
+
+
+async def test_a_fixed_address_is_fetched_before_the_first_request(shelf: Shelf) -> None:
+    intake, _, profile, clock = a_desk(shelf)
+    shelf.documents["/keys"] = (200, jwks())
+    intake.fetch_keys()
+    while not shelf.asked:
+        await asyncio.sleep(0)
+    shelf.documents.clear()
+    assert (await delivered(intake, profile, clock)).status == 200
 
 
 async def test_only_so_many_requests_wait_for_one_key(shelf: Shelf) -> None:

@@ -234,6 +234,7 @@ class BatchProvider:
     greets = False
     signs_once = False
     hidden_headers: Mapping[bytes, Hidden] = MappingProxyType({})
+    fixed_keys = None
 
     def __init__(self, *, bug: Exception | None = None, signed_at: float | None = None) -> None:
         self.bug = bug

@@ -71,6 +71,10 @@ class Watched:
         return self.profile.hidden_headers
 
     @property
+    def fixed_keys(self) -> str | None:
+        return self.profile.fixed_keys
+
+    @property
     def signs_once(self) -> bool:
         return self.profile.signs_once
 

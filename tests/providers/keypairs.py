@@ -21,7 +21,7 @@ HEX = "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056"
 ACCOUNT = "pusher@north-pier.iam.gserviceaccount.com"
 STANDARD = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-FORMS = {"hex": HEX, "base64": STANDARD, "basic": f"user:{TEXT}"}
+FORMS = {"hex": HEX, "base64": STANDARD, "whsec": STANDARD, "basic": f"user:{TEXT}"}
 """By the form in which a provider shows its secret; the others take any text."""
 
 KINDS = {

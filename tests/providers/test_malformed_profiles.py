@@ -65,6 +65,8 @@ WRONG_PROFILE: dict[str, tuple[Any, str]] = {
     "fetch_back": ("no", "fetch_back must be true or false, not 'no'"),
     "time_of_object": ("no", "time_of_object must be true or false, not 'no'"),
     "body_varies": (1, "body_varies must be true or false, not 1"),
+    "environments": ("sandbox", "environments must be a list of names, not 'sandbox'"),
+    "proves_account": ("no", "proves_account must be true or false, not 'no'"),
     "setup": (1, "setup must be text, not 1"),
     "traps": ("one", "traps must be a list of sentences, not 'one'"),
     "hmac_key": (1, "hmac_key must be text, not 1"),
@@ -88,6 +90,7 @@ WRONG_JWT: dict[str, tuple[Any, str]] = {
     "claims": ({"iss": 1}, "claims must be a table of claims"),
     "true_claims": ("email_verified", "true_claims must be a list of names"),
     "secret_claim": (1, "secret_claim must be text, not 1"),
+    "sandbox_keys": ("http://a.example", "sandbox_keys 'http://a.example' must be the address"),
     "keys": (
         "http://keys.example",
         "keys 'http://keys.example' must be the address of the provider's keys, with https://",

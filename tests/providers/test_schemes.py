@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from landfast.providers import provider
 from landfast.providers.request import Draft
 from landfast.providers.schemes import Scheme
 from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
-from landfast.providers.schemes.jwt import JwtScheme
+from landfast.providers.schemes.jwt import JwtScheme, compact
 from landfast.providers.schemes.paypal import PayPalScheme
 from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.schemes.sns import SnsScheme
@@ -95,6 +96,61 @@ def test_a_certificate_of_paypals_must_be_for_its_name() -> None:
     for id_ in ("t|1", "t" * 300):
         forged = Draft(b"{}", {**draft.headers, "PAYPAL-TRANSMISSION-ID": id_})
         assert is_refused(PayPalScheme(), forged, [public_key(pair("rsa")[1]), WEBHOOK.encode()])
+
+
+@pytest.mark.req("R1")
+@pytest.mark.parametrize(("environment", "own", "other"), [(None, "", "-sandbox"), ("sandbox", "-sandbox", "")])
+def test_a_key_of_truelayers_sandbox_counts_in_the_sandbox_only(environment: str | None, own: str, other: str) -> None:
+    options: dict[str, Any] = {} if environment is None else {"environment": environment}
+    profile = provider("truelayer", **options)
+    url = "https://webhooks.truelayer{}.com/.well-known/jwks"
+    assert profile.fixed_keys == url.format(own)
+
+    def asked(where: str) -> Draft:
+        header = {"alg": "ES512", "kid": "k", "jku": url.format(where), "tl_headers": ""}
+        encoded, _, digest = compact(header, b"POST /in/bank\n{}", pair("p521")[0].encode()).split(".")
+        return Draft(b"{}", {"Tl-Signature": f"{encoded}..{digest}"}, "https://hooks.example.com/in/bank")
+
+    def verify(draft: Draft) -> None:
+        presented = profile.present(draft.head())
+        profile.verify(presented, draft.head(), draft.body, [Secret("client", b"client")], url=draft.url)
+
+    with pytest.raises(KeyNeeded) as needed:
+        verify(asked(own))
+    assert (needed.value.url, needed.value.is_fixed) == (url.format(own), True)
+    with pytest.raises(UnverifiedError, match="environment"):
+        verify(asked(other))
+
+
+@pytest.mark.parametrize(
+    "kid", ["invented", "bfbd5111-8e33-4643-8ced-b2e642a72f3", "BFBD5111-8E33-4643-8CED-B2E642A72F3C"]
+)
+def test_no_credentials_are_sent_for_what_cannot_be_a_key_of_plaids(kid: str) -> None:
+    profile = provider("plaid", environment="sandbox")
+    for name, expected in ((kid, UnverifiedError), ("bfbd5111-8e33-4643-8ced-b2e642a72f3c", KeyNeeded)):
+        claims = json.dumps({"iat": int(NOW), "request_body_sha256": hashlib.sha256(b"{}").hexdigest()}).encode()
+        token = compact({"alg": "ES256", "kid": name}, claims, pair("ecdsa")[0].encode())
+        head = Draft(b"{}", {"Plaid-Verification": token}).head()
+        with pytest.raises(expected) as caught:
+            profile.verify(profile.present(head), head, b"{}", [Secret("ours", b"client:secret")])
+        if isinstance(caught.value, KeyNeeded):
+            assert caught.value.url.startswith("https://sandbox.plaid.com/") and not caught.value.is_fixed
+
+
+def test_certificates_of_paypals_sandbox_count_in_the_sandbox_only() -> None:
+    draft = Draft(b"{}")
+    PayPalScheme().sign(draft, f"{WEBHOOK}\n{pair('rsa')[0]}".encode(), now=NOW, id_="t-1")
+    draft.headers["PAYPAL-CERT-URL"] = "https://api.sandbox.paypal.com/v1/notifications/certs/CERT-1"
+    with pytest.raises(UnverifiedError, match="address of the key"):
+        verified(PayPalScheme(), draft, WEBHOOK.encode())
+    profile, head = provider("paypal", environment="sandbox"), draft.head()
+    with pytest.raises(KeyNeeded):
+        profile.verify(profile.present(head), head, b"{}", [Secret("webhook", WEBHOOK.encode())])
+
+
+def test_an_environment_that_does_not_exist_is_answered_with_those_that_do() -> None:
+    with pytest.raises(ConfigError, match="environment is 'prod'; truelayer has production or sandbox"):
+        provider("truelayer", environment="prod")
 
 
 JWT = JwtScheme(header="X-Jwt", algorithms=("HS256", "RS256", "ES256"), body_claim="sha", claims={"iss": "me"})

@@ -17,6 +17,7 @@ from landfast.providers.schemes.anyof import AnyOf
 from landfast.providers.schemes.keyforms import KeyForm, decode_key
 from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.secrets import load_secret
+from tests.providers.keypairs import pair
 from tests.providers.requests import scheme_of
 
 STANDARD = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -76,6 +77,29 @@ def test_a_secret_that_merely_has_a_colon_in_it_is_a_secret(text: str) -> None:
 def test_a_file_loses_one_line_end_and_nothing_else(tmp_path: Path, content: bytes, key: bytes) -> None:
     (tmp_path / "secret").write_bytes(content)
     assert load(f"file:{tmp_path / 'secret'}").key == key
+
+
+def test_a_public_key_in_the_place_of_a_secret_is_refused_however_it_is_written() -> None:
+    """Anybody knows it, and could sign with it."""
+    for kind in ("rsa", "ecdsa", "ed25519"):
+        pem = pair(kind)[1]
+        der = base64.b64decode("".join(pem.splitlines()[1:-1]))
+        bare = base64.b64encode(der).decode()
+        for text in (pem, bare, "\n".join(pem.splitlines()[1:-1]), der.hex(), der.decode("utf-8", "surrogateescape")):
+            for name in ("stripe", "fusionauth"):
+                if name == "fusionauth" and text == pem:
+                    continue  # which takes one, as PEM
+                with pytest.raises(ConfigError, match=r"public key|certificate"):
+                    provider(name).decode_secret(text)
+        with pytest.raises(ConfigError, match=r"public key|certificate"):
+            decode_key(bare, "base64")
+
+
+def test_a_standard_secret_that_could_be_a_public_key_says_which_it_is() -> None:
+    bare = base64.b64encode(b"\x01" * 32).decode()
+    with pytest.raises(ConfigError, match=r"write whsec_ before it .* or whpk_"):
+        decode_key(bare, "whsec")
+    assert decode_key(f"whsec_{bare}", "whsec") == b"\x01" * 32
 
 
 @pytest.mark.parametrize("text", [f"whsec_{STANDARD}", STANDARD, f"  {STANDARD}\n"])

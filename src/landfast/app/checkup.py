@@ -83,6 +83,13 @@ def _of_the_scheme(profile: Profile, *, binds_proofs: bool) -> Iterator[tuple[st
         if binds_proofs:
             found += "; another body under a known proof is held"
         yield found, "take https only, and ask the sender for what matters before you act on it"
+    if "arrival" in profile.key:
+        found = f"{profile.name} sends no id with some events, so every arrival is an event: a captured one runs again"
+        yield found, "let the handler ask the sender what changed, so that being told twice does no harm"
+    if not profile.proves_account:
+        found = f"one key of {profile.name} signs for all of its clients: it does not prove the account"
+        fix = "give the source a name that cannot be guessed, and check in the handler that the object is yours"
+        yield found, fix
     if drops_refused(profile):
         found = f"{profile.name} drops for good what is answered with {profile.refusal} ({profile.redelivery.ends_on})"
         yield found, "give a new secret here before the sender signs with it; see landfast sources rotate"

@@ -66,7 +66,7 @@ async def intake(
             recorder = GroupCommit(kept.journal, seen=seen, wakeup=wakeup)
             tally.start()
             try:
-                yield Intake(
+                intake = Intake(
                     sources,
                     recorder=recorder,
                     seen=seen,
@@ -76,6 +76,8 @@ async def intake(
                     admission=admission,
                     ready=lambda: notices.beside(kept.ready()),
                 )
+                intake.fetch_keys()
+                yield intake
             finally:
                 # The tally last: what the recorder still has in hand is counted when it is answered.
                 await recorder.close()

@@ -118,6 +118,8 @@ def _fields(source: SourceSettings, now: float) -> dict[str, Any]:
         "public_url": source.public_url or None,
         "needs_public_url": profile.needs_url,
         "covers_body": profile.coverage,
+        "proves_account": profile.proves_account,
+        "every_arrival_is_an_event": "arrival" in profile.key,
         "tolerance_seconds": None if math.isinf(tolerance) else tolerance,
         "refusal_status": profile.refusal,
         "refusal_is_final": drops_refused(profile),

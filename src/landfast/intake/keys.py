@@ -1,13 +1,16 @@
 """Keys that a signature names by an address of the provider's: fetched off the event loop, and kept for a while.
 
 A stranger can make us fetch, so that is bounded in every way: only addresses that the scheme checked, few at a time,
-few in a minute, small, within a deadline, without redirects; and what was not there is not asked for again soon.
+few in a minute, small, within a deadline, without redirects; and what was not there is not asked for again soon. Each
+provider has a budget of its own, so that nobody's invented addresses cost another provider its keys. An address that no
+request can choose needs none, and has a thread of its own; it is fetched before the first request comes.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from landfast import telemetry
@@ -34,7 +37,10 @@ MOST = 64
 
 AT_ONCE = 4
 IN_A_MINUTE = 30
-"""Fetches; genuine senders cause about one in an hour."""
+"""Fetches for one provider; genuine senders cause about one in an hour."""
+
+WITH_CREDENTIALS_IN_A_MINUTE = 3
+"""The same where they are sent along: an invented key id costs the operator's own quota there."""
 
 WAITING = 256
 """Requests that wait for one key. Their signatures are not checked yet, so a stranger's may be among them; with the
@@ -58,7 +64,10 @@ class Keys(Mapping[str, bytes]):
         self._kept: dict[str, _Kept] = {}
         self._waiting: dict[str, list[Then]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._minute = (0.0, 0)
+        self._fetching: dict[str, str] = {}
+        """Whose each address is that is being fetched."""
+        self._minutes: dict[str, tuple[float, int]] = {}
+        self._threads: dict[str, ThreadPoolExecutor] = {}
 
     def __getitem__(self, url: str) -> bytes:
         kept = self._kept[url]
@@ -72,9 +81,14 @@ class Keys(Mapping[str, bytes]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def need(self, needed: KeyNeeded, then: Then) -> Exception | None:
-        """Have it fetched, unless somebody does already. Why it is not to be had, if that is known at once; otherwise
-        None, and `then` is told later, never before this returns."""
+    def fetch_ahead(self, url: str, owner: str) -> None:
+        """Have an address fetched that no request can choose, before one needs it."""
+        if url not in self._kept and url not in self._waiting:
+            self._begin(KeyNeeded(url, is_fixed=True), owner, [])
+
+    def need(self, needed: KeyNeeded, then: Then, *, owner: str = "") -> Exception | None:
+        """Have it fetched for a provider, unless somebody does already. Why it is not to be had, if that is known at
+        once; otherwise None, and `then` is told later, never before this returns."""
         refusal = self._refusal(needed)
         if refusal is not None:
             return refusal
@@ -83,10 +97,9 @@ class Keys(Mapping[str, bytes]):
                 return OverloadedError("too many wait for this key")
             self._waiting[needed.url].append(then)
             return None
-        if not self._is_known(needed.url) and (len(self._waiting) >= AT_ONCE or not self._is_within_rate()):
+        if not needed.is_fixed and not self._is_known(needed.url) and not self._is_within_budget(needed, owner):
             return OverloadedError("too many keys are being fetched")
-        self._waiting[needed.url] = [then]
-        self._start(self._get(needed))
+        self._begin(needed, owner, [then])
         return None
 
     def visit(self, url: str, source: str) -> None:
@@ -107,23 +120,31 @@ class Keys(Mapping[str, bytes]):
         kept = self._kept.get(url)
         return kept is not None and kept.document is not None
 
-    def _is_within_rate(self) -> bool:
-        since, count = self._minute
+    def _is_within_budget(self, needed: KeyNeeded, owner: str) -> bool:
+        if list(self._fetching.values()).count(owner) >= AT_ONCE:
+            return False
+        since, count = self._minutes.get(owner, (0.0, 0))
         if self._now() - since > 60:
             since, count = self._now(), 0
-        self._minute = (since, count + 1)
-        return count < IN_A_MINUTE
+        self._minutes[owner] = (since, count + 1)
+        return count < (IN_A_MINUTE if needed.post is None else WITH_CREDENTIALS_IN_A_MINUTE)
+
+    def _begin(self, needed: KeyNeeded, owner: str, waiting: list[Then]) -> None:
+        self._waiting[needed.url] = waiting
+        self._fetching[needed.url] = f"{owner}, fixed" if needed.is_fixed else owner
+        self._start(self._get(needed))
 
     async def _get(self, needed: KeyNeeded) -> None:
         error: Exception | None = None
         document: bytes | None = None
         try:
-            document = await self._document(needed.url, needed.post)
+            document = await self._document(needed.url, needed.post, self._fetching[needed.url])
             await asyncio.to_thread(certified, document, needed.certificate_for, self._clock.now())
         except Exception as failure:  # noqa: BLE001 - whatever a document does to a parser, those who wait are told
             document = None
             error = OverloadedError(f"the key at {needed.url} cannot be had: {failure or type(failure).__name__}")
             telemetry.warn("no key", address=needed.url, reason=failure or type(failure).__name__)
+        del self._fetching[needed.url]
         self._keep(needed.url, document)
         for then in self._waiting.pop(needed.url):
             try:
@@ -133,15 +154,19 @@ class Keys(Mapping[str, bytes]):
 
     async def _open(self, url: str, source: str) -> None:
         try:
-            await self._document(url, None)
+            await self._document(url, None, f"{source}, visit")
         except OSError as failure:
             telemetry.warn("the subscription is not confirmed", source=source, reason=failure or type(failure).__name__)
         else:
             telemetry.info("the subscription is confirmed", source=source)
 
-    async def _document(self, url: str, post: bytes | None) -> bytes:
+    async def _document(self, url: str, post: bytes | None, owner: str) -> bytes:
+        threads = self._threads.get(owner)
+        if threads is None:  # of its own: a fetch that hangs keeps no other provider's waiting
+            threads = self._threads[owner] = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="landfast-key")
+        work = asyncio.get_running_loop().run_in_executor(threads, self._fetch, url.partition("#")[0], post)
         async with asyncio.timeout(DEADLINE):  # its TimeoutError is an OSError
-            return await asyncio.to_thread(self._fetch, url.partition("#")[0], post)
+            return await work
 
     def _keep(self, url: str, document: bytes | None) -> None:
         now, before = self._now(), self._kept.pop(url, None)

@@ -41,7 +41,7 @@ from landfast.intake.tally import Tally
 from landfast.intake.unproven import Unproven
 from landfast.intake.verify import greet, present, verify
 from landfast.ports.clock import Clock
-from landfast.ports.provider import Greeting, KeyNeeded, Provider, Signature
+from landfast.ports.provider import Greeting, KeyNeeded, Provider, PublicKey, Signature
 from landfast.ports.seen import Seen
 
 NO_SOURCE = ""
@@ -100,6 +100,13 @@ class Intake:
         self._keys = Keys(clock) if keys is None else keys
         self._reports = Reports(self._routes.values(), clock=clock, known=known, keys=self._keys)
 
+    def fetch_keys(self) -> None:
+        """Have the keys fetched whose address is known, so that the first request need not wait. It delays nobody."""
+        for source in self._routes.values():
+            has_own = any(isinstance(secret.key, PublicKey) for secret in source.secrets)
+            if source.provider.fixed_keys is not None and not has_own:
+                self._keys.fetch_ahead(source.provider.fixed_keys, source.provider.name)
+
     def admit(self, head: Head) -> Admitted:
         """Everything that can be refused before the body is read, cheapest first. What it raises is counted already:
         answer it with `answer_to`."""
@@ -138,7 +145,7 @@ class Intake:
             self._recorder.record(request, partial(self._conclude, source, events[0], answered))
         except KeyNeeded as needed:
             waiting = WaitingForKey(self, admitted, body, answered)
-            refusal = self._keys.need(needed, waiting.go_on)
+            refusal = self._keys.need(needed, waiting.go_on, owner=source.provider.name)
             if refusal is not None:
                 return self._reject(source.name, refusal, source, head, body)
             self.unproven.hold(waiting, source.name, len(body))

@@ -82,7 +82,13 @@ class KeyNeeded(LandfastError):  # noqa: N818 - a request to the caller, not an 
     The address was checked against those that the provider is known to use."""
 
     def __init__(
-        self, url: str, *, post: bytes | None = None, certificate_for: str | None = None, is_outdated: bool = False
+        self,
+        url: str,
+        *,
+        post: bytes | None = None,
+        certificate_for: str | None = None,
+        is_outdated: bool = False,
+        is_fixed: bool = False,
     ) -> None:
         super().__init__(f"the key at {url} is needed")
         self.url = url
@@ -92,6 +98,8 @@ class KeyNeeded(LandfastError):  # noqa: N818 - a request to the caller, not an 
         """The name that the certificate there must be for, chained to a root that this machine trusts."""
         self.is_outdated = is_outdated
         """What `keys` has for the address does not hold the key: it may be new."""
+        self.is_fixed = is_fixed
+        """The provider keeps all its keys there: no request can name another address."""
 
 
 class Found(Protocol):
@@ -165,6 +173,11 @@ class Provider(Protocol):
         """The secret that matches. Every secret is tried against every digest in constant time, with no early exit.
         `url` is the public one, with its query; `keys` are fetched ones, by address. Raises UnverifiedError when none
         matches, and KeyNeeded when a key is missing."""
+        ...
+
+    @property
+    def fixed_keys(self) -> str | None:
+        """The one address of its keys, where no request can name another: it can be fetched before any comes."""
         ...
 
     @property

@@ -62,12 +62,16 @@ def _named(name: str, table: Mapping[str, Any] | None, options: dict[str, Any]) 
 def _given(profile: Profile, options: dict[str, Any]) -> Mapping[str, str]:
     """The source's values for what the provider asks of it."""
     known = {setting.removesuffix("?") for setting in profile.settings}
+    known |= {"environment"} if profile.environments else set()
     for option, value in options.items():
         if option not in known:
             asked = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
             raise ConfigError(f"the provider {profile.name!r} takes no option {option!r}: {asked}")
         if not isinstance(value, str) or not value.strip():
             raise ConfigError(f"the provider {profile.name!r} needs {option} as text, and it is empty or none")
+        if option == "environment" and profile.environments and value not in profile.environments:
+            known_ones = " or ".join(profile.environments)
+            raise ConfigError(f"environment is {value!r}; {profile.name} has {known_ones}")
     return dict(options)
 
 

@@ -132,9 +132,7 @@ def _value(where: str, key: str, value: Any) -> Any:
             return value
         case _, bool() if _OTHER_THAN_TEXT.get(key) == "true or false":
             return value
-        case "settings" | "methods" | "traps" | "algorithms" | "credentials" | "true_claims", list() if _is_all_text(
-            value
-        ):
+        case _, list() if key in _LISTS and _is_all_text(value):
             return tuple(value)
         case "require" | "claims", dict() if _is_all_text(value.values()):
             return dict(value)
@@ -143,6 +141,7 @@ def _value(where: str, key: str, value: Any) -> Any:
     raise ConfigError(f"{where}: {key} must be {_OTHER_THAN_TEXT.get(key, 'text')}, not {value!r}")
 
 
+_LISTS = {"settings", "environments", "methods", "traps", "algorithms", "credentials", "true_claims"}
 _OTHER_THAN_TEXT = {
     "handshakes": "tables, such as [[providers.NAME.handshakes]]",
     "redelivery": "a table",
@@ -154,6 +153,8 @@ _OTHER_THAN_TEXT = {
     "time_of_object": "true or false",
     "body_varies": "true or false",
     "signs_once": "true or false",
+    "proves_account": "true or false",
+    "environments": "a list of names",
     "any_port": "true or false",
     "is_repeated": "true or false",
     "is_whole": "true or false",

@@ -99,6 +99,8 @@ class Profile:
     methods: tuple[str, ...] = ("POST",)
     redelivery: Redelivery = Redelivery()
     fetch_back: bool = False
+    environments: tuple[str, ...] = ()
+    proves_account: bool = True
     samples: tuple[Sample, ...] = ()
     setup: str = ""
     traps: tuple[str, ...] = ()
@@ -176,6 +178,12 @@ class Profile:
         """The settings that a source must still give."""
         return [name for name in self.settings if not name.endswith("?") and name not in self.given]
 
+    @property
+    def fixed_keys(self) -> str | None:
+        """The one address of its keys, where no request can name another."""
+        find = getattr(self.scheme, "fixed_keys", None)
+        return None if find is None else find(self.given)
+
     def decode_secret(self, text: str) -> bytes:
         return self.scheme.decode_secret(text)
 
@@ -205,7 +213,10 @@ class Profile:
     ) -> Secret:
         if self._proves_to_strangers and _is_challenge(body):
             raise UnverifiedError("the body is a challenge, and anybody may have had that signed")
-        return self.scheme.verify(signature, Request(head, body, url, self.given, keys), secrets)
+        secret = self.scheme.verify(signature, Request(head, body, url, self.given, keys), secrets)
+        if self._pick_signed_at is not None and self.coverage != "yes" and self.signed_at(head, body) is None:
+            raise UnverifiedError("the signed time is missing, or is none")  # cut at another place, it is still signed
+        return secret
 
     def proof(self, signature: Signature, head: Head, body: bytes, *, url: str = "") -> bytes | None:
         scheme = once(self.scheme)
@@ -219,8 +230,6 @@ class Profile:
         if self.signed_at_unit == "ms" and (text := as_text(written) or "").isdecimal() and len(text) < 20:
             return int(text) / 1000
         at = moment(written)
-        if at is None and self.coverage != "yes":  # cut at another place it would be no time, and still be signed
-            raise UnverifiedError("the signed time is missing, or is none")
         return None if at is None else at.timestamp()
 
     def handshake(self, head: Head, body: bytes, secret: Secret | None = None, *, url: str = "") -> Greeting | None:

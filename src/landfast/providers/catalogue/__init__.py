@@ -49,6 +49,9 @@ The fields
                where the provider has one, and let them reflect no more than they must.
 `redelivery`   Only what is published; None is better than a guess.
 `fetch_back`   Whether an event only says that something changed, and the handler has to ask what.
+`environments` Where the provider has a sandbox with keys of its own: what `environment` in a source may be. The first
+               is meant unless a source says otherwise, and only that one's keys count.
+`proves_account`   False where one key signs for all clients of the provider, and nothing that is signed names ours.
 `samples`      At least one, written here, realistic, never copied. `{id}` must stand in what the key reads.
 `setup`, `traps`   Two or three short sentences of our own for the provider's page.
 

@@ -20,6 +20,7 @@ PLAID = Profile(
         body_claim="request_body_sha256",
         time_claim="iat",
         keys="https://production.plaid.com/webhook_verification_key/get",
+        sandbox_keys="https://sandbox.plaid.com/webhook_verification_key/get",
         credentials=("client_id", "secret"),
     ),
     key="arrival",  # each change of an item is announced with the same body, and no id
@@ -39,6 +40,8 @@ PLAID = Profile(
         ),
     ),
     fetch_back=True,
+    environments=("production", "sandbox"),
+    proves_account=False,
     redelivery=Redelivery(timeout=10, window=DAY, delays=(30, 120, 480, 1_920, 7_680, 30_720), success="200"),
     setup="Give CLIENT_ID:SECRET of your keys as the secret: the public key of each token is asked for with them.",
     traps=(
@@ -54,7 +57,8 @@ TRUELAYER = Profile(
         header="Tl-Signature",
         algorithm="ES512",
         headers_field="tl_headers",
-        keys=r"https://webhooks\.truelayer(-sandbox)?\.com/\.well-known/jwks",
+        keys="https://webhooks.truelayer.com/.well-known/jwks",
+        sandbox_keys="https://webhooks.truelayer-sandbox.com/.well-known/jwks",
     ),
     key="body:event_id",
     type="body:type | body:event_type",
@@ -67,10 +71,13 @@ TRUELAYER = Profile(
             data={"type": "{type}", "event_id": "{id}", "event_version": 1, "payment_id": "pay-landfast-1001"},
         ),
     ),
+    environments=("production", "sandbox"),
+    proves_account=False,
     setup="Console, Settings, Webhooks: enter the URL. Give the client id as the secret, and say public_url.",
     traps=(
         "The path of the URL is signed.",
         "One key signs for every client: check in the handler that the payment is yours.",
+        'The sandbox has a key of its own, which counts only with environment = "sandbox" in the source.',
     ),
 )
 

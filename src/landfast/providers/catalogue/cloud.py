@@ -18,6 +18,7 @@ AWS_SNS = Profile(
     entity="body:TopicArn",
     occurred_at="body:Timestamp",
     signed_at_place="body:Timestamp",
+    body_limit=512 * 1024,  # a message has 256 KiB at most, before it is escaped as JSON
     tolerance=HOUR,  # the longest that a policy of retries may span
     handshakes=(
         Handshake(

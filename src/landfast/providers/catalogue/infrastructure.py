@@ -11,7 +11,7 @@ from landfast.providers.schemes.signed import Encoding, SignedScheme
 from landfast.providers.schemes.token import TokenScheme
 
 
-def standard_scheme(prefix: str = "webhook", *, id_: str = "", secret: KeyForm = "base64") -> AnyOf:  # noqa: S107 - the form of one
+def standard_scheme(prefix: str = "webhook", *, id_: str = "", secret: KeyForm = "whsec") -> AnyOf:  # noqa: S107 - the form of one
     """Standard Webhooks under the header names of one sender. v1 is an HMAC, v1a is Ed25519: the key says which."""
     return AnyOf(
         SignedScheme(

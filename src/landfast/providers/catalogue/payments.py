@@ -70,6 +70,7 @@ PAYPAL = Profile(
     type="body:event_type",
     entity="body:resource.id",
     occurred_at="body:create_time",
+    environments=("production", "sandbox"),
     tolerance=3 * DAY + HOUR,  # the time of the first attempt is signed, and attempts go on for three days
     redelivery=Redelivery(window=3 * DAY),
     samples=(
@@ -94,6 +95,7 @@ PAYPAL = Profile(
     traps=(
         "The signature holds a CRC32 of the body, which is no digest: another body under a known transmission is held.",
         "For large sums, ask PayPal about each event all the same: who stops a request can be first with its proof.",
+        'The certificates of the sandbox count only with environment = "sandbox" in the source.',
         "Events of the simulator carry another id and do not verify.",
     ),
 )

@@ -6,7 +6,6 @@ secret is the id of the client, for the log: the address of the keys says whose 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -19,7 +18,7 @@ from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import encode, public_key
 from landfast.providers.schemes.jwt import LONGEST_TOKEN, Token, compact, header_of, is_signed
 from landfast.providers.schemes.keyforms import decode_key
-from landfast.providers.schemes.keysets import key_in, pinned
+from landfast.providers.schemes.keysets import address_in, key_in
 from landfast.providers.schemes.signed import only
 
 MOST_HEADERS = 16
@@ -33,7 +32,9 @@ class JwsScheme:
     headers_field: str
     """The field of the signature's own header that lists the signed headers."""
     keys: str
-    """The pattern of the addresses at which the provider keeps its keys; `jku` names one."""
+    """The address at which the provider keeps its keys; `jku` must name it."""
+    sandbox_keys: str | None = None
+    """The same for its sandbox."""
 
     coverage: Coverage = field(default="yes", init=False)
     needs_url: bool = field(default=True, init=False)
@@ -46,6 +47,9 @@ class JwsScheme:
     def decode_secret(self, text: str) -> bytes:
         is_key = text.lstrip().startswith("-----")
         return public_key(text, "ecdsa", "rsa") if is_key else decode_key(text, "text")
+
+    def fixed_keys(self, settings: Mapping[str, str]) -> str | None:
+        return address_in(settings, self.keys, self.sandbox_keys)
 
     def present(self, head: Head) -> Signature:
         value = only(head.headers, self.header, self.header.lower().encode())
@@ -85,11 +89,13 @@ class JwsScheme:
         return b"".join([*lines, request.body])
 
     def _fetched(self, header: Mapping[str, object], request: Request) -> PublicKey:
-        url = pinned(header.get("jku"), re.compile(self.keys))
+        url = address_in(request.settings, self.keys, self.sandbox_keys)
+        if header.get("jku") != url:
+            raise UnverifiedError("the address of the key is not the one of the source's environment")
         document = request.keys.get(url)
         if document is None:
-            raise KeyNeeded(url)
+            raise KeyNeeded(url, is_fixed=True)
         key = key_in(document, str(header.get("kid")))
         if key is None:
-            raise KeyNeeded(url, is_outdated=True)
+            raise KeyNeeded(url, is_outdated=True, is_fixed=True)
         return key

@@ -24,7 +24,7 @@ from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
 from landfast.providers.schemes.keyforms import decode_key
-from landfast.providers.schemes.keysets import from_jwk, key_in
+from landfast.providers.schemes.keysets import address_in, from_jwk, key_in
 from landfast.providers.schemes.signed import only
 from landfast.providers.template import Template
 
@@ -44,6 +44,10 @@ NAMES = {
     "EdDSA": "ed25519",
 }
 _SIZES = {"ES256": 64, "ES384": 96, "ES512": 132}
+
+
+_is_uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
+"""As the ids of keys are that are asked for with credentials: Plaid's."""
 
 
 class Token(NamedTuple):
@@ -76,6 +80,8 @@ class JwtScheme:
     """Where there is no secret, the claim that a source's own one must equal: whom it takes requests from."""
     keys: str | None = None
     """The address of the provider's keys."""
+    sandbox_keys: str | None = None
+    """The same for its sandbox."""
     credentials: tuple[str, ...] = ()
     """The fields in which a secret `ONE:TWO` is sent there, with the key's id in `key_id`."""
 
@@ -90,8 +96,9 @@ class JwtScheme:
             raise ConfigError("header is empty: name the header that holds the token")
         if self.body_encoding not in {"hex", "base64"}:
             raise ConfigError(f"body_encoding {self.body_encoding!r} is not known: use hex, base64")
-        if self.keys is not None and not self.keys.startswith("https://"):
-            raise ConfigError(f"keys {self.keys!r} must be the address of the provider's keys, with https://")
+        for name, address in (("keys", self.keys), ("sandbox_keys", self.sandbox_keys)):
+            if address is not None and not address.startswith("https://"):
+                raise ConfigError(f"{name} {address!r} must be the address of the provider's keys, with https://")
         object.__setattr__(self, "_key", self.header.lower().encode())
         object.__setattr__(self, "_claims", tuple((name, Template(text)) for name, text in self.claims.items()))
 
@@ -115,6 +122,9 @@ class JwtScheme:
         if self.credentials and text.count(":") != len(self.credentials) - 1:
             raise ConfigError(f"the secret must be {':'.join(self.credentials).upper()}, or a public key")
         return decode_key(text, "text")
+
+    def fixed_keys(self, settings: Mapping[str, str]) -> str | None:
+        return None if self.keys is None or self.credentials else address_in(settings, self.keys, self.sandbox_keys)
 
     def present(self, head: Head) -> Signature:
         value = only(head.headers, self.header, self._key)
@@ -172,20 +182,20 @@ class JwtScheme:
         return bool(token.claims.get(self.secret_claim) == secret.key.decode())
 
     def _fetched(self, token: Token, request: Request, secret: Secret) -> PublicKey:
-        url = str(self.keys)
-        post = None
+        url = address_in(request.settings, str(self.keys), self.sandbox_keys)
+        post, is_fixed = None, not self.credentials
         if self.credentials:
-            if not re.fullmatch(r"[A-Za-z0-9-]{1,64}", token.key_id or ""):
+            if not _is_uuid(token.key_id or ""):  # no credentials are sent for what cannot be a key of the provider's
                 raise UnverifiedError("the token names no key")
             parts = zip(self.credentials, secret.key.decode().split(":"), strict=True)
             post = json.dumps(dict(parts) | {"key_id": token.key_id}).encode()
             url = f"{url}#{token.key_id}"  # one answer for each key: the fragment is not sent
         document = request.keys.get(url)
         if document is None:
-            raise KeyNeeded(url, post=post)
+            raise KeyNeeded(url, post=post, is_fixed=is_fixed)
         key = key_in(document, token.key_id)
         if key is None:
-            raise KeyNeeded(url, post=post, is_outdated=True)
+            raise KeyNeeded(url, post=post, is_outdated=True, is_fixed=is_fixed)
         return key
 
     def _check_claims(self, claims: dict[str, Any], request: Request) -> None:

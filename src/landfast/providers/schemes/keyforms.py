@@ -1,15 +1,19 @@
-"""How the text that a provider shows becomes the key that it signs with. Six ways, and no sender says which."""
+"""How the text that a provider shows becomes the key that it signs with. Seven ways, and no sender says which."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import unicodedata
+from contextlib import suppress
 from typing import Literal
 
 from landfast.domain.errors import ConfigError
 
-KeyForm = Literal["text", "base64", "hex", "sha1", "nfkd"]
+KeyForm = Literal["text", "base64", "whsec", "hex", "sha1", "nfkd"]
+
+ED25519_BYTES = 32
+"""Of a public key. A secret of as many could be one, and anybody could sign with it."""
 
 
 def decode_key(text: str, form: KeyForm) -> bytes:
@@ -17,7 +21,16 @@ def decode_key(text: str, form: KeyForm) -> bytes:
     _check_something(text.strip())
     if "-----BEGIN" in text:  # anybody may know a public key, and could sign with it if it were a secret
         raise ConfigError("the secret is a key or a certificate as PEM, and this sender signs with a shared secret")
+    if _is_public(text):
+        raise ConfigError("the secret is a public key or a certificate, and this sender signs with a shared secret")
     match form:
+        case "whsec":  # Standard Webhooks': there a public key may stand in its place
+            key = _from_base64(text)
+            if len(key) == ED25519_BYTES and not text.strip().startswith("whsec_"):
+                raise ConfigError(
+                    "the secret could be a public key: write whsec_ before it if it is the shared secret, "
+                    "or whpk_ if it is the public key"
+                )
         case "base64":
             key = _from_base64(text)
         case "hex":
@@ -52,3 +65,24 @@ def _from_hex(text: str) -> bytes:
         return bytes.fromhex(text.strip())
     except ValueError:
         raise ConfigError("the secret is not hexadecimal; copy it again: digits and the letters a to f") from None
+
+
+def _is_public(text: str) -> bool:
+    """Whether it is the DER of a public key or a certificate, as it is, in base64 or in hexadecimal."""
+    candidates = [text.encode("utf-8", "surrogateescape")]
+    for decoded in (base64.b64decode, bytes.fromhex):
+        with suppress(ValueError):
+            candidates.append(decoded("".join(text.split())))
+    return any(raw[:1] == b"\x30" and _is_der(raw) for raw in candidates)
+
+
+def _is_der(raw: bytes) -> bool:
+    from cryptography import x509
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_der_public_key
+
+    for load in (load_der_public_key, x509.load_der_x509_certificate):
+        with suppress(ValueError, TypeError, UnsupportedAlgorithm):
+            load(raw)
+            return True
+    return False

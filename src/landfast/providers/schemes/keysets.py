@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from landfast.domain.errors import ConfigError, UnverifiedError
@@ -46,6 +47,12 @@ def from_jwk(jwk: dict[str, Any]) -> PublicKey:
         case _:
             raise ValueError("an unknown kind of key")
     return PublicKey(key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo))
+
+
+def address_in(settings: Mapping[str, str], production: str, sandbox: str | None) -> str:
+    """The one address whose keys count: the production's, unless the source says that it is for the sandbox. Whoever
+    has an account there, which costs nothing, has it sign what they like."""
+    return sandbox if sandbox is not None and settings.get("environment") == "sandbox" else production
 
 
 def pinned(url: object, pattern: re.Pattern[str]) -> str:

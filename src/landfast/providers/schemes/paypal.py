@@ -20,7 +20,8 @@ from landfast.providers.schemes.algorithms import ALGORITHMS, public_key
 from landfast.providers.schemes.keysets import key_in, pinned
 from landfast.providers.schemes.signed import SignedScheme, only
 
-CERTIFICATES = re.compile(r"https://api(-m)?(\.sandbox)?\.paypal\.com/v1/notifications/certs/[A-Za-z0-9._-]+")
+CERTIFICATES = re.compile(r"https://api(-m)?\.paypal\.com/v1/notifications/certs/[A-Za-z0-9._-]+")
+SANDBOX_CERTIFICATES = re.compile(r"https://api(-m)?\.sandbox\.paypal\.com/v1/notifications/certs/[A-Za-z0-9._-]+")
 CERTIFIED = "messageverificationcerts.paypal.com"
 
 _RSA = ALGORITHMS["rsa-sha256"]
@@ -93,7 +94,8 @@ def _content(signature: Signature, request: Request, webhook: bytes) -> bytes:
 
 def _fetched(request: Request) -> PublicKey:
     named = only(request.head.headers, "PAYPAL-CERT-URL", b"paypal-cert-url").decode("latin-1")
-    url = pinned(named, CERTIFICATES)
+    is_sandbox = request.settings.get("environment") == "sandbox"
+    url = pinned(named, SANDBOX_CERTIFICATES if is_sandbox else CERTIFICATES)
     document = request.keys.get(url)
     if document is None:
         raise KeyNeeded(url, certificate_for=CERTIFIED)
