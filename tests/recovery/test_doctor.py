@@ -11,6 +11,7 @@ from landfast.domain.ids import BootId
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import EffectSettlement, EffectState, StagedEffect
 from landfast.inboxes.sqlite import SqliteInbox
+from landfast.intake.repeats import PREFIX
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.recovery import doctor
 from landfast.recovery.doctor import Check, Level, examine_binding, examine_inbox, examine_ledger, failed, is_well
@@ -66,6 +67,15 @@ async def test_an_unclean_boot_is_a_warning(inbox: SqliteInbox, clock: ManualClo
     await inbox.tally(TallyReport(BootId(b"boot-001"), {"shop": SourceTally(1, 1)}, {}))
     clock.advance(3600)
     assert (await levels(inbox, clock))["intake boots"] is Level.WARN
+
+
+async def test_repeats_at_a_source_where_every_arrival_is_an_event_are_told(
+    inbox: SqliteInbox, clock: ManualClock
+) -> None:
+    meters = {f"{PREFIX}files": 1_200}
+    await inbox.tally(TallyReport(BootId(b"boot-001"), {"files": SourceTally(1, 1)}, {}, meters=meters))
+    told = {check.name: check for check in await examine_inbox(inbox, now=clock.now())}["repeats at files"]
+    assert told.level is Level.OK and told.found.startswith("1,200 came with bytes") and told.fix
 
 
 async def test_what_waits_for_long_is_a_warning_with_its_reason(inbox: SqliteInbox, clock: ManualClock) -> None:

@@ -60,7 +60,7 @@ async def intake(
             # While only duplicates come, nobody but the tally notices that the inbox was away, and may be an older one.
             # What the spool has taken meanwhile stays known, or a storm would fill it.
             on_outage=lambda: None if kept.is_outage() else seen.clear(),
-            meters=lambda: {**seen.meters(), **recorder.meters(), **kept.meters()},
+            meters=lambda: {**seen.meters(), **recorder.meters(), **kept.meters(), **intake.repeats.meters()},
         )
         async with journaled(settings, inbox, clock=clock, seen=seen, wakeup=wakeup) as kept:
             recorder = GroupCommit(kept.journal, seen=seen, wakeup=wakeup)

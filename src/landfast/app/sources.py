@@ -75,6 +75,7 @@ def source_of(settings: SourceSettings, overall: Settings) -> Source:
         public_url=settings.public_url,
         confirms=settings.confirm_subscription,
         is_strict=_is_strict(settings, profile, overall),
+        counts_repeats="arrival" in profile.key,
         binds_proofs=settings.same_proof == "hold",
         # The time of an object tells nothing about the age of an event.
         memory=math.inf if profile.time_of_object else overall.dedup_memory,

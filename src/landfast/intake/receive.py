@@ -35,6 +35,7 @@ from landfast.intake.identify import deliveries, event_of, marks_of, proof_in
 from landfast.intake.keys import DEADLINE as KEY_SECONDS
 from landfast.intake.keys import Keys
 from landfast.intake.record import Conclude, Outcome
+from landfast.intake.repeats import Repeats
 from landfast.intake.reports import Reports
 from landfast.intake.source import Source
 from landfast.intake.tally import Tally
@@ -97,6 +98,7 @@ class Intake:
         self._seen = seen
         self._tally = tally
         self._clock = clock
+        self.repeats = Repeats()
         self._keys = Keys(clock) if keys is None else keys
         self._reports = Reports(self._routes.values(), clock=clock, known=known, keys=self._keys)
 
@@ -138,6 +140,8 @@ class Intake:
                 return source.provider.thanks or EMPTY
             events = [event_of(source, each) for each in found]
             self._admission.throttle(source, events)
+            if source.counts_repeats:
+                self.repeats.note(source.name, body)
             proof = proof_in(source, admitted.signature, head, body) if source.binds_proofs else None
             if all(map(self._seen.has, marks_of(source, found, events, body, now, proof))):
                 return self._duplicate(source, events)

@@ -32,6 +32,8 @@ class Source:
     binds_proofs: bool = True
     """Whether a proof that does not bind the body counts for its first body only, and an event with another is held. Of
     no meaning, and False, where every proof binds its body."""
+    counts_repeats: bool = False
+    """Whether the same bytes that come again are counted, because every arrival is an event."""
     memory: float = math.inf
     """Seconds: an event whose own time is longer ago may be one that the inbox has forgotten."""
     rate: float | None = None

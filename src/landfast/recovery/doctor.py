@@ -37,6 +37,9 @@ COUNT_AT_MOST = 10_000
 EFFECTS_LOOKED_AT = 1_000
 """Of those that wait, the newest: a name that is missing in the code shows up among them."""
 
+REPEATS = "repeats:"
+"""What the meters of an intake are called that count them, before the source's name."""
+
 LONG = 900.0
 """Seconds: by then somebody may ask where an order is. Most that failed once are done long before."""
 
@@ -188,7 +191,7 @@ async def _boots(inbox: Archive, before: datetime) -> Sequence[Check]:
         ready = Check(
             "ready events", Level.WARN, f"the oldest waits since {census.oldest_ready:%Y-%m-%d %H:%M:%S}", fix
         )
-    ready_and_trusted = [ready, *_foreign_marks(census)]
+    ready_and_trusted = [ready, *_foreign_marks(census), *_repeats(census)]
     if not census.unclean_boots:
         return [
             *ready_and_trusted,
@@ -205,6 +208,14 @@ def _foreign_marks(census: Census) -> Iterator[Check]:
     if count := census.meters.get("seen_shared_foreign", 0):
         found = f"{count:,} marks that Landfast did not write, since the intakes started; they were not believed"
         yield Check("seen cache", Level.FAIL, found, "somebody else can write to it: give it a password, then restart")
+
+
+def _repeats(census: Census) -> Iterator[Check]:
+    for name, count in sorted(census.meters.items()):
+        if name.startswith(REPEATS):
+            found = f"{count:,} came with bytes that had come before, and were events like any other"
+            fix = "the sender may announce two changes alike; if there are many, who captured a request sends it again"
+            yield Check(f"repeats at {name.removeprefix(REPEATS)}", Level.OK, found, fix)
 
 
 async def _effects(ledger: EffectStore) -> Check:
