@@ -68,5 +68,5 @@ def test_the_deliveries_are_of_one_length_unlike_each_other_and_signed() -> None
     stripe = profile_of(SourceSettings(name="stripe", provider="stripe", secrets=()))
     secret = Secret("bench", stripe.decode_secret(deliveries.SECRET))
     request = Head("POST", "/in/stripe", "", headers, len(body))
-    assert stripe.verify(stripe.present(request), request, body, [secret]) is secret
+    assert stripe.verify(stripe.present(request), request, body, [secret]).secret is secret
     assert headers.get(b"content-length") == str(len(body)).encode()

@@ -17,8 +17,9 @@ from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import MalformedBodyError, UnverifiedError
 from landfast.domain.json_limits import DEEPEST
 from landfast.intake.identify import TEXT_LIMIT, identify
-from landfast.ports.provider import Secret
+from landfast.ports.provider import Proven, Secret, Signature
 from landfast.providers import provider
+from landfast.providers.request import Request
 from landfast.providers.signing import sign
 from landfast.testing.clock import ManualClock
 from tests.fuzz import grammar
@@ -61,12 +62,13 @@ class Providers:
         self._name(profile, name, head, _odd_body(draw, request.body))
 
     def _name(self, profile: Any, name: str, head: Head, body: bytes) -> None:
-        for identity in [identify(found, now=self.now) for found in profile.find(head, body, self.now)]:
+        proven = Proven(Secret("any", b"any"), Signature(), Request(head, body))
+        for identity in [identify(found, now=self.now) for found in profile.find(proven, self.now)]:
             for text in (identity.key, identity.type, identity.entity or ""):
                 assert len(text) <= TEXT_LIMIT and "\0" not in text
                 text.encode()
             assert identity.key
-        greeting = profile.handshake(head, body)
+        greeting = profile.handshake(proven)
         assert greeting is None or isinstance(greeting.answer, Answer)
 
 

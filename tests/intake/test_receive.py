@@ -29,7 +29,7 @@ from landfast.domain.errors import (
 from landfast.domain.ids import event_id
 from landfast.intake.answers import answer_to
 from landfast.intake.source import Source
-from landfast.ports.provider import NO_KEYS, Found, Greeting, Hidden, Secret, Signature
+from landfast.ports.provider import Found, Greeting, Hidden, NO_KEYS, Proven, Secret, Signature
 from landfast.testing.signing import sample
 from tests.intake.desk import SECRET, Desk, body, source
 
@@ -260,21 +260,21 @@ class BatchProvider:
         *,
         url: str = "",
         keys: Mapping[str, bytes] = NO_KEYS,
-    ) -> Secret:
-        return secrets[0]
+    ) -> Proven:
+        return Proven(secrets[0], signature, body)
 
-    def signed_at(self, head: Head, body: bytes) -> float | None:
+    def signed_at(self, proven: Proven) -> float | None:
         return None
 
-    def proof(self, signature: Signature, head: Head, body: bytes, *, url: str = "") -> bytes | None:
+    def proof(self, signature: Signature, proven: Proven) -> bytes | None:
         return None
 
-    def find(self, head: Head, body: bytes, received_at: datetime) -> Sequence[Found]:
+    def find(self, proven: Proven, received_at: datetime) -> Sequence[Found]:
         if self.bug:
             raise self.bug
-        return [Thing(key) for key in body.decode().split(",")]
+        return [Thing(key) for key in proven.request.decode().split(",")]
 
-    def handshake(self, head: Head, body: bytes, secret: Secret | None = None, *, url: str = "") -> Greeting | None:
+    def handshake(self, proven: Proven) -> Greeting | None:
         return None
 
 

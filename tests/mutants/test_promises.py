@@ -17,7 +17,7 @@ from landfast.domain.errors import CommitUnknownError, LedgerUnavailableError
 from landfast.domain.event import Event
 from landfast.domain.lifecycle import State
 from landfast.intake.source import Source
-from landfast.ports.provider import NO_KEYS, Found, Greeting, Hidden, Secret, Signature
+from landfast.ports.provider import Found, Greeting, Hidden, NO_KEYS, Proven, Secret, Signature
 from landfast.providers import Profile, provider
 from landfast.testing.factory import deliveries
 from tests.inboxes.postgres_bench import PostgresBench
@@ -59,12 +59,12 @@ class Watched:
         *,
         url: str = "",
         keys: Mapping[str, bytes] = NO_KEYS,
-    ) -> Secret:
+    ) -> Proven:
         self.asked.append("verify")
         return self.profile.verify(signature, head, body, secrets, url=url, keys=keys)
 
-    def signed_at(self, head: Head, body: bytes) -> float | None:
-        return self.profile.signed_at(head, body)
+    def signed_at(self, proven: Proven) -> float | None:
+        return self.profile.signed_at(proven)
 
     @property
     def hidden_headers(self) -> Mapping[bytes, Hidden]:
@@ -78,16 +78,16 @@ class Watched:
     def signs_once(self) -> bool:
         return self.profile.signs_once
 
-    def proof(self, signature: Signature, head: Head, body: bytes, *, url: str = "") -> bytes | None:
-        return self.profile.proof(signature, head, body, url=url)
+    def proof(self, signature: Signature, proven: Proven) -> bytes | None:
+        return self.profile.proof(signature, proven)
 
-    def find(self, head: Head, body: bytes, received_at: datetime) -> Sequence[Found]:
+    def find(self, proven: Proven, received_at: datetime) -> Sequence[Found]:
         self.asked.append("find")
-        return self.profile.find(head, body, received_at)
+        return self.profile.find(proven, received_at)
 
-    def handshake(self, head: Head, body: bytes, secret: Secret | None = None, *, url: str = "") -> Greeting | None:
+    def handshake(self, proven: Proven) -> Greeting | None:
         self.asked.append("handshake")
-        return self.profile.handshake(head, body, secret, url=url)
+        return self.profile.handshake(proven)
 
 
 @pytest.mark.req("R1")

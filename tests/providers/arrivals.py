@@ -29,9 +29,9 @@ def sent(name: str, data: Any = None, *, type_: str | None = None, id_: str | No
     return signed_request(name, body, sender_secret(name), now=now, id=id_, type=type_, url=URL)
 
 
-def taken(name: str, draft: Draft, *, now: float = NOW, **settings: Any) -> Examined:
+def taken(name: str, draft: Draft, *, now: float = NOW, url: str = URL, **settings: Any) -> Examined:
     profile = provider(name, **settings)
-    source = Source("source", profile, our_secrets(profile), public_url=URL)
+    source = Source("source", profile, our_secrets(profile), public_url=url)
     return examine(source, draft.head(), draft.body, now=datetime.fromtimestamp(now, UTC))
 
 
@@ -41,9 +41,9 @@ def event(name: str, draft: Draft, *, now: float = NOW) -> Identity:
     return identity
 
 
-def is_refused(name: str, draft: Draft, *, now: float = NOW) -> bool:
+def is_refused(name: str, draft: Draft, *, now: float = NOW, url: str = URL) -> bool:
     try:
-        taken(name, draft, now=now)
+        taken(name, draft, now=now, url=url)
     except UnverifiedError:
         return True
     return False

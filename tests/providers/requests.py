@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from landfast.domain.delivery import Head, Headers
-from landfast.ports.provider import Secret
+from landfast.ports.provider import Proven, Secret, Signature
 from landfast.providers import Profile, provider
-from landfast.providers.request import Draft
+from landfast.providers.request import Draft, Request
 from landfast.providers.schemes.anyof import AnyOf
 from landfast.providers.schemes.signed import SignedScheme
 
@@ -26,6 +26,11 @@ def secret_text(name: str) -> str:
 
 def headers_of(fields: Mapping[str, str]) -> Headers:
     return Headers((name.encode(), value.encode("latin-1")) for name, value in fields.items())
+
+
+def proven_of(head: Head, body: bytes) -> Proven:
+    """As if its signature had been right, whatever it is."""
+    return Proven(Secret("any", b"any"), Signature(), Request(head, body))
 
 
 def head_of(fields: Mapping[str, str]) -> Head:

@@ -22,6 +22,7 @@ from landfast.providers.catalogue import PROFILES
 from landfast.providers.request import Draft
 from landfast.providers.signing import sample, signed_request
 from tests.providers.keypairs import our_secrets, sender_secret
+from tests.providers.requests import proven_of
 
 NOW = 1_767_323_045
 URL = "https://hooks.example.com/in/source"
@@ -166,7 +167,7 @@ def test_a_request_from_long_ago_is_refused_where_its_time_is_signed(name: str) 
     presented = source.provider.present(draft.head())
     times = [presented, *(each for _, each in presented.alternatives)]
     is_timed = any(each.signed_at or each.lifetime for each in times) or source.provider.signed_at(
-        draft.head(), draft.body
+        proven_of(draft.head(), draft.body)
     )
     if is_timed and source.tolerance < 10**6:
         with pytest.raises(UnverifiedError):

@@ -112,7 +112,7 @@ def _is_accepted(receiver: str, sent: Sent) -> bool:
 
 
 def _is_accepted_with(target: Victim, sent: Sent, *secrets: Secret) -> bool:
-    source = Source("source", target.profile, secrets, public_url=PUBLIC_URL)
+    source = Source("source", target.profile, secrets, public_url=f"{PUBLIC_URL}?{QUERY}")
     try:
         return examine(source, sent.head(), sent.body, now=AT).secret is not None
     except (UnverifiedError, KeyNeeded):

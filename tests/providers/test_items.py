@@ -56,7 +56,7 @@ def test_lists_in_lists_and_several_lists_are_read_one_after_the_other() -> None
 
 
 def test_a_list_may_stand_in_a_form_or_be_the_body_itself() -> None:
-    items = slicer("form:events")(b"events=%5B%7B%22a%22%3A1%7D%5D&x=1")
+    items = slicer("form:events")(b"events=%5B%7B%22a%22%3A1%7D%5D&x=1", {"events": '[{"a":1}]', "x": "1"})
     assert items is not None and items[0].body == b'{"a":1}'
     whole = slicer("body")(b' [ {"a":1} , 2 ] ')
     assert whole is not None and [item.body for item in whole] == [b'{"a":1}', b"2"]

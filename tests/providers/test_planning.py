@@ -65,12 +65,13 @@ def test_trello_gets_its_empty_200_to_a_head() -> None:
 @pytest.mark.req("R1")
 def test_trello_signs_the_url_with_its_query() -> None:
     body = sample("trello")
-    draft = signed_request("trello", body, TEXT, now=NOW, url=f"{URL}?board=1")
-    assert not is_refused("trello", draft)
+    registered = f"{URL}?board=1"
+    draft = signed_request("trello", body, TEXT, now=NOW, url=registered)
+    assert not is_refused("trello", draft, url=registered)
     draft.url = f"{URL}?board=2"
-    assert is_refused("trello", draft)
+    assert is_refused("trello", draft, url=registered)
     draft.url = URL
-    assert is_refused("trello", draft)
+    assert is_refused("trello", draft, url=registered)
 
 
 def test_a_refusal_makes_jira_come_again() -> None:

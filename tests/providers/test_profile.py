@@ -11,7 +11,7 @@ from landfast.domain.delivery import Head, Headers, Identity
 from landfast.ports.provider import Provider
 from landfast.providers import Profile, names, provider
 from landfast.testing.signing import sample, sign
-from tests.providers.requests import NOW, head_of, secret_text
+from tests.providers.requests import NOW, head_of, proven_of, secret_text
 
 RECEIVED = datetime(2026, 1, 2, tzinfo=UTC)
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
@@ -20,7 +20,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 def identity_of(profile: Profile | str, body: bytes, fields: dict[str, str] | None = None) -> Identity:
     chosen: Provider = provider(profile) if isinstance(profile, str) else profile
-    (found,) = chosen.find(head_of(fields or {}), body, RECEIVED)
+    (found,) = chosen.find(proven_of(head_of(fields or {}), body), RECEIVED)
     return found.identity(RECEIVED)
 
 
@@ -126,7 +126,7 @@ def test_no_request_makes_identify_or_handshake_raise(name: str, body: bytes, pa
     for identity in provider(name).identify(head, body, received_at=RECEIVED):
         assert 0 < len(identity.key) <= 200 and len(identity.type) <= 200
         assert identity.key.isprintable() and identity.type.isprintable()
-    assert provider(name).handshake(head, body) is None
+    assert provider(name).handshake(proven_of(head, body)) is None
 
 
 @given(
@@ -182,11 +182,11 @@ def test_a_source_may_choose_its_entity() -> None:
 
 def test_the_slack_handshake_is_echoed_as_plain_text() -> None:
     body = b'{"token":"t","challenge":"3eZ<b>","type":"url_verification"}'
-    greeting = provider("slack").handshake(head_of({}), body)
+    greeting = provider("slack").handshake(proven_of(head_of({}), body))
     assert greeting is not None
     answer = greeting.answer
     assert (answer.status, answer.body, answer.content_type) == (200, b"3eZ<b>", b"text/plain; charset=utf-8")
-    assert provider("stripe").handshake(head_of({}), body) is None
+    assert provider("stripe").handshake(proven_of(head_of({}), body)) is None
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_the_slack_handshake_is_echoed_as_plain_text() -> None:
     ],
 )
 def test_what_is_no_handshake_is_an_event(body: bytes) -> None:
-    assert provider("slack").handshake(head_of({}), body) is None
+    assert provider("slack").handshake(proven_of(head_of({}), body)) is None
 
 
 def test_github_may_send_bodies_of_25_mebibytes_and_the_others_one() -> None:

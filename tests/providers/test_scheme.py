@@ -50,7 +50,7 @@ def test_a_genuine_request_is_verified_and_names_its_secret(name: str) -> None:
     head = head_of(sign(name, body, secret_text(name), now=NOW))
     profile = provider(name)
     current, old = secret_of(name), Secret("old", b"another")
-    assert profile.verify(profile.present(head), head, body, [old, current]) is current
+    assert profile.verify(profile.present(head), head, body, [old, current]).secret is current
 
 
 def test_the_signatures_are_what_the_documentation_of_each_provider_says() -> None:
@@ -259,7 +259,7 @@ def test_every_secret_is_tried_against_every_signature(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(hmac, "compare_digest", compare)
     secrets = [secret_of("stripe"), Secret("second", b"2"), Secret("third", b"3")]
-    assert stripe.verify(stripe.present(head), head, BODY, secrets).name == "current"
+    assert stripe.verify(stripe.present(head), head, BODY, secrets).secret.name == "current"
     assert len(compared) == 9
 
 

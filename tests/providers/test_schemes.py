@@ -31,7 +31,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 def verified(scheme: Scheme, draft: Draft, *keys: bytes) -> Secret:
     secrets = [Secret(f"secret {number}", key) for number, key in enumerate(keys)]
-    return scheme.verify(scheme.present(draft.head()), draft.request(), secrets)
+    return scheme.verify(scheme.present(draft.head()), draft.request(), secrets).secret
 
 
 def is_refused(scheme: Scheme, draft: Draft, keys: Sequence[bytes]) -> bool:

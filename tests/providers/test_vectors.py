@@ -71,7 +71,8 @@ def examined(vector: dict[str, Any], body: bytes | None = None) -> Examined:
     # The sources of these often have no clock, or check no time.
     has_clock = vector["now"] is not None
     tolerance = vector["tolerance_seconds"] or 0.0 if has_clock else math.inf
-    url = (vector.get("url") or vector.get("request_path") or "").partition("?")[0]
+    base, query = (vector.get("url") or vector.get("request_path") or "").partition("?")[0], head_of(vector).query
+    url = f"{base}?{query}" if query else base
     source = Source("source", profile, secrets_of(vector, profile), tolerance=tolerance, public_url=url)
     now = datetime.fromtimestamp(vector["now"] if has_clock else 1_600_000_000, UTC)
     return examine(source, head_of(vector), body_of(vector) if body is None else body, now=now)

@@ -87,7 +87,7 @@ def victim(name: str) -> Victim:
     )
     signing = pair(PUBLIC[name])[0] if name in PUBLIC else sender_secret(name)
     draft = signed_request(profile, _body(profile), signing, now=NOW, url=f"{PUBLIC_URL}?{QUERY}")
-    source = Source("source", profile, secrets, public_url=PUBLIC_URL)
+    source = Source("source", profile, secrets, public_url=f"{PUBLIC_URL}?{QUERY}")
     return Victim(name, profile, source, sent_of(draft), secrets[0].key)
 
 

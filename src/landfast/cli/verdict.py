@@ -14,11 +14,12 @@ from landfast.domain.errors import UnverifiedError
 from landfast.intake.forensics import MILLISECONDS, Case, diagnose
 from landfast.intake.source import Source
 from landfast.intake.verify import Examined, examine
-from landfast.ports.provider import KeyNeeded, Signature
+from landfast.ports.provider import KeyNeeded, Proven, Secret, Signature
 from landfast.providers import Profile
 from landfast.providers.catalogue import PROFILES
 from landfast.providers.dedup import places_read, reads_type
 from landfast.providers.locations import split_place
+from landfast.providers.request import Request
 from landfast.providers.schemes import Scheme
 from landfast.providers.schemes.anyof import AnyOf
 from landfast.providers.schemes.signed import SignedScheme
@@ -54,7 +55,7 @@ def judge(asked: Question) -> dict[str, Any]:
         others, known = asked.others, PROFILES.values()
         found = diagnose(Case(timed, head, body, at.timestamp(), others, known, is_by_hand=asked.is_by_hand))
         reason = found.sentence if found.cause != "unverified" else error.reason
-        hints = "".join(f"; {hint}" for hint in _hints(source, head, found.cause))
+        hints = "".join(f"; {hint}" for hint in _hints(source, found.cause))
         return {"valid": False, "reason": reason + hints, "cause": found.cause} | when
     notes = "; ".join([*_notes(source, head, examined), *_of_age(asked, own)])
     told = _genuine(examined) | ({"note": notes} if notes else {})
@@ -81,8 +82,13 @@ def _signed_at(source: Source, head: Head, body: bytes) -> float | None:
     except UnverifiedError:
         return None
     times = [_time_of(each) for each in (presented, *(each for _, each in presented.alternatives))]
-    found = next((at for at in times if at is not None), None) or source.provider.signed_at(head, body)
+    found = next((at for at in times if at is not None), None) or _written_inside(source, head, body)
     return found if found is not None and 0 < found < MILLISECONDS else None
+
+
+def _written_inside(source: Source, head: Head, body: bytes) -> float | None:
+    """The time in the body. Not proven yet: it says at which time to judge, and nothing else."""
+    return source.provider.signed_at(Proven(Secret("none", b""), Signature(), Request(head, body)))
 
 
 def _time_of(signature: Signature) -> float | None:
@@ -92,14 +98,14 @@ def _time_of(signature: Signature) -> float | None:
     return start or (end if math.isfinite(end) else None)
 
 
-def _hints(source: Source, head: Head, cause: str) -> Iterator[str]:
+def _hints(source: Source, cause: str) -> Iterator[str]:
     """What was not said and may be why, and what a header should look like."""
     profile = source.provider
     if not isinstance(profile, Profile):
         return
     if cause == "malformed-header" and (form := _form(profile.scheme)):
         yield f"it should look like {form}"
-    if profile.scheme.needs_url and not source.url_of(head):
+    if profile.scheme.needs_url and not source.public_url:
         yield "the URL is signed too: give --url"
     for name, value in profile.given.items():
         if not value:

@@ -92,7 +92,7 @@ def verify_signature(
         if as_json:  # whoever reads JSON reads a verdict; the sentence follows as ever
             say_json({"valid": False, "reason": str(error), "cause": "misuse"})
         raise
-    source = replace(source, public_url=url.partition("?")[0] or source.public_url)
+    source = replace(source, public_url=url or source.public_url)
     asked = Question(source, head, body, at, tolerance, others, is_by_hand=source_name is None)
     told = judge(asked)
     _print(told, as_json=as_json)

@@ -92,9 +92,9 @@ def _patterns(given: list[Any], where: str) -> tuple[str, ...]:
 
 def _public_url(text: str, where: str) -> str:
     parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.fragment:
         raise ConfigError(
-            f"{where}public_url must be all of the address that the sender was given, without its query, "
+            f"{where}public_url must be all of the address that the sender was given, with its query if it has one, "
             'such as "https://hooks.example.com/in/twilio"'
         )
     return text

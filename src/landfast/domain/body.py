@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, NoReturn
@@ -36,9 +36,10 @@ def light(
     body: bytes, content_type: str | None, *, read_json: Callable[[bytes | str], Any] = msgspec.json.decode
 ) -> Any:
     """The data as well as it can be read at a glance, or None. `read_json` may skip what nobody asks for; the limits
-    hold for that as well, or a key would depend on who reads the rest."""
+    hold for that as well, or a key would depend on who reads the rest. The bytes alone say whether they are JSON or a
+    form: hardly a sender signs its Content-Type, and who changes that must not change the key of an event."""
     try:
-        if _is_form(body, content_type):
+        if _looks_like_a_form(body):
             fields = _form_fields(body, errors="replace")
             return json_limits.read_json(fields["payload"], read_json) if _wraps_json(fields) else fields
         wrapped = _in_multipart(body, content_type) if body.startswith(b"--") else None
@@ -92,16 +93,27 @@ def moment(value: Any) -> datetime | None:
 def _is_form(body: bytes, content_type: str | None) -> bool:
     if content_type is None or not content_type.lower().startswith(_FORM):
         return False
-    # `curl -d '{...}'` calls JSON a form. A form never starts so: browsers and libraries escape these.
-    return not body.lstrip().startswith((b"{", b"["))
+    return not is_bracketed(body)
+
+
+def is_bracketed(body: bytes) -> bool:
+    """`curl -d '{...}'` calls JSON a form. A form never starts so: browsers and libraries escape these."""
+    return body.lstrip().startswith((b"{", b"["))
+
+
+def _looks_like_a_form(body: bytes) -> bool:
+    return not is_bracketed(body) and not body.startswith(b"--") and b"=" in body
 
 
 def _form_fields(body: bytes, *, errors: str) -> dict[str, Any]:
-    """A field that is repeated becomes a list."""
-    fields: dict[str, Any] = {}
-    pairs = parse_qsl(
-        body.decode("utf-8", errors), keep_blank_values=True, errors=errors, max_num_fields=MOST_FORM_FIELDS
+    return gathered(
+        parse_qsl(body.decode("utf-8", errors), keep_blank_values=True, errors=errors, max_num_fields=MOST_FORM_FIELDS)
     )
+
+
+def gathered(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """The fields of a form; one that is repeated becomes a list."""
+    fields: dict[str, Any] = {}
     for name, value in pairs:
         if name not in fields:
             fields[name] = value

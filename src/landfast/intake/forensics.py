@@ -17,7 +17,7 @@ from landfast.domain.errors import UnverifiedError
 from landfast.intake import variants
 from landfast.intake.source import Source
 from landfast.intake.verify import distance, greet, present
-from landfast.ports.provider import NO_KEYS, KeyNeeded, Provider, PublicKey, Secret, Signature
+from landfast.ports.provider import NO_KEYS, KeyNeeded, Proven, Provider, PublicKey, Secret, Signature
 
 MOST_HMACS = 256
 """For one refusal; a millisecond of them with a body of 2 KB."""
@@ -80,6 +80,20 @@ class Case:
         url: str | None = None,
     ) -> Secret | None:
         """Try a guess: the secret with which it is right. Once the budget is spent, none is."""
+        proven = self.proven(secrets, signature=signature, provider=provider, head=head, body=body, url=url)
+        return None if proven is None else proven.secret
+
+    def proven(
+        self,
+        secrets: Sequence[Secret],
+        *,
+        signature: Signature | None = None,
+        provider: Provider | None = None,
+        head: Head | None = None,
+        body: bytes | None = None,
+        url: str | None = None,
+    ) -> Proven | None:
+        """The same, with the request as it was read."""
         head = self.head if head is None else head
         body = self.body if body is None else body
         cost = sum(PUBLIC_COST if isinstance(secret.key, PublicKey) else 1 for secret in secrets)
@@ -89,7 +103,7 @@ class Case:
         self.hashed += cost * len(body)
         try:
             presented = present(self.source, head, now=self.now) if signature is None else signature
-            url = self.source.url_of(head) if url is None else url
+            url = self.source.public_url if url is None else url
             judge = self.source.provider if provider is None else provider
             return judge.verify(presented, head, body, secrets, url=url, keys=self.keys)
         except (UnverifiedError, KeyNeeded) as error:
@@ -156,10 +170,10 @@ def _untimely(case: Case, signature: Signature, reason: str) -> Diagnosis:
 
 def _in_the_body(case: Case, signature: Signature) -> Diagnosis | None:
     """Right as it stands: then it is the time in the signed body that is not."""
-    secret = case.matching(case.source.active(case.now)[:MOST_SECRETS], signature=signature)
-    if secret is None:
+    proven = case.proven(case.source.active(case.now)[:MOST_SECRETS], signature=signature)
+    if proven is None:
         return None
-    at = case.source.provider.signed_at(case.head, case.body or b"")
+    at = case.source.provider.signed_at(proven)
     away = "is not one" if at is None else f"is {distance(at, case.now)}, and {_tolerance(case)}"
     return Diagnosis("timestamp", f"the time in the body {away}; the signature is right otherwise", is_ours=True)
 
@@ -194,7 +208,7 @@ def _other_source(case: Case) -> Diagnosis | None:
         except UnverifiedError:
             continue
         active = other.active(case.now)[:MOST_ACTIVE]
-        if case.matching(active, signature=presented, provider=other.provider, url=other.url_of(case.head)):
+        if case.matching(active, signature=presented, provider=other.provider, url=other.public_url):
             sentence = f"it is signed as for source {other.name!r}: the sender has the address of this one instead"
             return Diagnosis("other-source", sentence, is_ours=True)
     return None
@@ -203,11 +217,14 @@ def _other_source(case: Case) -> Diagnosis | None:
 def _another_url(case: Case, signature: Signature) -> Diagnosis | None:
     if not case.source.public_url:
         return None
-    for url in variants.urls(case.source.public_url, case.head):
-        for query in dict.fromkeys((f"?{case.head.query}" if case.head.query else "", "")):
-            if case.matching(_active(case), signature=signature, url=url + query):
-                fix = f"{'--url' if case.is_by_hand else 'public_url'} says {case.source.public_url}"
-                return Diagnosis("wrong-url", f"it is signed for the address {url}, and {fix}", is_ours=True)
+    base, _, registered = case.source.public_url.partition("?")
+    query = f"?{case.head.query}" if case.head.query else ""
+    own = [base] if case.head.query != registered else []
+    for url in (*own, *variants.urls(base, case.head)):
+        if case.matching(_active(case), signature=signature, url=url + query):
+            fix = f"{'--url' if case.is_by_hand else 'public_url'} says {case.source.public_url}"
+            signed = url + query if registered or own else url
+            return Diagnosis("wrong-url", f"it is signed for the address {signed}, and {fix}", is_ours=True)
     return None
 
 

@@ -12,7 +12,7 @@ import msgspec
 from landfast.domain.delivery import Delivery, Head, Headers, Identity
 from landfast.domain.ids import EventId, Proof, event_id, proof_mark, proof_of, strict_mark
 from landfast.intake.source import Source
-from landfast.ports.provider import Found, Hidden, Signature
+from landfast.ports.provider import Found, Hidden, Proven, Signature
 
 LATE = "late"
 """Older than the dedup memory: it may have been processed and forgotten, so nobody processes it blindly. January 1970
@@ -34,9 +34,9 @@ def event_of(source: Source, found: Found) -> EventId:
     return event_id(source.name, storable_key(found.key))
 
 
-def proof_in(source: Source, signature: Signature, head: Head, body: bytes) -> Proof | None:
+def proof_in(source: Source, signature: Signature, proven: Proven) -> Proof | None:
     """Of a verified request: what counts for this body only, where the proof does not bind it."""
-    signed = source.provider.proof(signature, head, body, url=source.url_of(head))
+    signed = source.provider.proof(signature, proven)
     return None if signed is None else proof_of(source.name, signed)
 
 

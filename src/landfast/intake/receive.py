@@ -126,15 +126,15 @@ class Intake:
         told after the COMMIT, whether or not anybody still listens. Never raises."""
         source, head, now = admitted.source, admitted.head, admitted.at
         try:
-            greeting = admitted.greeting
-            if greeting is None:
-                at = now.timestamp()
-                secret = verify(source, admitted.signature, head, body, now=at, keys=self._keys)
-                self._reports.used(source, secret, at)
-                greeting = source.provider.handshake(head, body, secret, url=source.url_of(head))
+            if admitted.greeting is not None:
+                return self._greeted(source, admitted.greeting)
+            at = now.timestamp()
+            proven = verify(source, admitted.signature, head, body, now=at, keys=self._keys)
+            self._reports.used(source, proven.secret, at)
+            greeting = source.provider.handshake(proven)
             if greeting is not None:
                 return self._greeted(source, greeting)
-            found = source.provider.find(head, body, now)
+            found = source.provider.find(proven, now)
             if not found:  # an empty batch: a sender that shows that it is alive
                 self._tally.withdrawn(source.name)
                 return source.provider.thanks or EMPTY
@@ -142,7 +142,7 @@ class Intake:
             self._admission.throttle(source, events)
             if source.counts_repeats:
                 self.repeats.note(source.name, body)
-            proof = proof_in(source, admitted.signature, head, body) if source.binds_proofs else None
+            proof = proof_in(source, admitted.signature, proven) if source.binds_proofs else None
             if all(map(self._seen.has, marks_of(source, found, events, body, now, proof))):
                 return self._duplicate(source, events)
             request = deliveries(source, found, events, head=head, body=body, now=now, proof=proof)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from landfast.domain import answer
 from landfast.domain.answer import Answer
-from landfast.domain.delivery import Head
 from landfast.domain.errors import OverloadedError, UnverifiedError
 from landfast.ports.provider import Hidden, Provider, Secret
 
@@ -23,8 +22,8 @@ class Source:
     body_limit: int = 0
     """Bytes; 0 asks for what the provider is known to send at most."""
     public_url: str = ""
-    """The address that the sender was given, without a query: some sign it. Never guessed from a request, whose Host
-    anybody may choose."""
+    """The address that the sender was given, with its query: some sign it. Never guessed from a request, whose Host and
+    query anybody may choose."""
     confirms: bool = False
     """Whether a handshake's address may be opened without asking the operator."""
     is_strict: bool = False
@@ -67,10 +66,6 @@ class Source:
         if not self._is_timed:
             return self.secrets
         return tuple(secret for secret in self.secrets if secret.active_from <= now < secret.retired_at)
-
-    def url_of(self, head: Head) -> str:
-        """The public URL of a request."""
-        return f"{self.public_url}?{head.query}" if head.query else self.public_url
 
 
 def _refusal(status: int) -> Answer:

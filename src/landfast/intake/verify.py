@@ -12,7 +12,7 @@ from landfast.domain.delivery import Head, Identity
 from landfast.domain.errors import UnverifiedError
 from landfast.intake.identify import identify
 from landfast.intake.source import Source
-from landfast.ports.provider import NO_KEYS, Greeting, Secret, Signature
+from landfast.ports.provider import NO_KEYS, Greeting, Proven, Secret, Signature
 
 LEEWAY = 1.0
 """Seconds by which a token may be used before or after its lifetime, for clocks that differ."""
@@ -33,17 +33,17 @@ def examine(source: Source, head: Head, body: bytes, *, now: datetime, keys: Map
     greeting = greet(source, head, now=at) if source.provider.greets else None
     if greeting is not None:
         return Examined(None, greeting, ())
-    secret = verify(source, present(source, head, now=at), head, body, now=at, keys=keys)
-    greeting = source.provider.handshake(head, body, secret, url=source.url_of(head))
+    proven = verify(source, present(source, head, now=at), head, body, now=at, keys=keys)
+    greeting = source.provider.handshake(proven)
     if greeting is not None:
-        return Examined(secret, greeting, ())
-    return Examined(secret, None, [identify(found, now=now) for found in source.provider.find(head, body, now)])
+        return Examined(proven.secret, greeting, ())
+    return Examined(proven.secret, None, [identify(found, now=now) for found in source.provider.find(proven, now)])
 
 
 def greet(source: Source, head: Head, *, now: float) -> Greeting | None:
     """The answer to a handshake that nobody signs."""
     try:
-        return source.provider.greet(head, source.active(now), url=source.url_of(head))
+        return source.provider.greet(head, source.active(now), url=source.public_url)
     except UnverifiedError as error:
         error.answer = source.refused
         raise
@@ -65,15 +65,15 @@ def present(source: Source, head: Head, *, now: float) -> Signature:
 
 def verify(
     source: Source, signature: Signature, head: Head, body: bytes, *, now: float, keys: Mapping[str, bytes] = NO_KEYS
-) -> Secret:
-    """The secret that signed these exact bytes."""
+) -> Proven:
+    """What of this request was signed, and by which secret."""
     try:
-        secret = source.provider.verify(signature, head, body, source.active(now), url=source.url_of(head), keys=keys)
-        _check_moment(source.provider.signed_at(head, body), now, source.tolerance)
+        proven = source.provider.verify(signature, head, body, source.active(now), url=source.public_url, keys=keys)
+        _check_moment(source.provider.signed_at(proven), now, source.tolerance)
     except UnverifiedError as error:
         error.answer = source.refused
         raise
-    return secret
+    return proven
 
 
 def _fresh_alternatives(signature: Signature, now: float, tolerance: float) -> Signature:

@@ -69,6 +69,18 @@ class Hidden(Enum):
     """A signature: not every provider's binds all of its request, so it may be good for another one."""
 
 
+class Proven(msgspec.Struct, frozen=True, gc=False):
+    """A request whose signature was right, as it was read to find that out. Time, type, key, entity and items are read
+    from this and from nothing else: whoever reads a request a second time may read something that nobody signed."""
+
+    secret: Secret
+    """The one that signed it."""
+    signature: Signature
+    """The one that was right; of several, its id and its time are the signed ones."""
+    request: Any
+    """Head and body, with the data, form and items that verification had to read. Only the provider looks into it."""
+
+
 class Greeting(NamedTuple):
     """What a handshake comes to."""
 
@@ -169,10 +181,10 @@ class Provider(Protocol):
         *,
         url: str = "",
         keys: Mapping[str, bytes] = NO_KEYS,
-    ) -> Secret:
-        """The secret that matches. Every secret is tried against every digest in constant time, with no early exit.
-        `url` is the public one, with its query; `keys` are fetched ones, by address. Raises UnverifiedError when none
-        matches, and KeyNeeded when a key is missing."""
+    ) -> Proven:
+        """What was proven, and by which secret. Every secret is tried against every digest in constant time, with no
+        early exit. `url` is the public one, with the query that the sender was given; `keys` are fetched ones, by
+        address. Raises UnverifiedError when none matches, and KeyNeeded when a key is missing."""
         ...
 
     @property
@@ -185,19 +197,19 @@ class Provider(Protocol):
         """Whether some of its proofs do not bind the body, and are another for each request."""
         ...
 
-    def proof(self, signature: Signature, head: Head, body: bytes, *, url: str = "") -> bytes | None:
-        """Of a verified request, what was signed: the same bytes for the same proof. None where it binds the body."""
+    def proof(self, signature: Signature, proven: Proven) -> bytes | None:
+        """Of a request that was verified by this signature, what was signed: the same bytes for the same proof. None where it binds the body."""
         ...
 
-    def signed_at(self, head: Head, body: bytes) -> float | None:
+    def signed_at(self, proven: Proven) -> float | None:
         """The signed time that stands in a verified body, as unix seconds; None where the head has it, or nothing."""
         ...
 
-    def handshake(self, head: Head, body: bytes, secret: Secret | None = None, *, url: str = "") -> Greeting | None:
+    def handshake(self, proven: Proven) -> Greeting | None:
         """The exact answer to a verified request that is a provider's handshake and no event."""
         ...
 
-    def find(self, head: Head, body: bytes, received_at: datetime) -> Sequence[Found]:
+    def find(self, proven: Proven, received_at: datetime) -> Sequence[Found]:
         """The events in a verified request, in its order; one, for most, and none in an empty batch. Never raises: a
         body that cannot be parsed is identified by its digest, with an empty type, and becomes a dead letter later."""
         ...

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -110,10 +110,14 @@ def _of_body(sight: Sight, body: bytes, _type: str) -> str:
 
 
 def _of_form(sight: Sight, body: bytes, type_: str) -> str:
-    # As it was signed: in another order, escaped otherwise or with a field twice it is the same event sent again. So is
-    # one with fields at the end of its query: the URL is signed right before them, with nothing between.
-    fields = Request(sight.head, body).sorted_form()
-    return body_digest(sight.head.query.encode() + fields) if fields else _of_body(sight, body, type_)
+    # As it was signed: in another order, escaped otherwise or with a field twice it is the same event sent again.
+    fields = sight.form if sight.form is not None else Request(sight.head, body).fields()
+    return body_digest(_written(fields)) if fields else _of_body(sight, body, type_)
+
+
+def _written(fields: Sequence[tuple[bytes, bytes]]) -> bytes:
+    # Without anything between them, because that is how they are signed: where a name ends makes no other event.
+    return b"".join(name + value for name, value in sorted(set(fields)))
 
 
 def _of_arrival(sight: Sight, body: bytes, _type: str) -> str:

@@ -11,8 +11,11 @@ def element_text(encoded: str, path: Sequence[str]) -> str | None:
     """The text of the element at the path, its root first; None where there is none. Whoever made it is known by then:
     what is read here is signed."""
     try:
-        document = binascii.a2b_base64(encoded)
-        if b"<!" in document:  # no document type, and so no entities that grow: no sender of events has them
+        # As UTF-8 and without NUL, so that what is looked for and what is parsed are the same letters: the parser would
+        # take UTF-16 too, or whatever encoding the document names.
+        document = binascii.a2b_base64(encoded).decode()
+        # No document type, and so no entities that grow: no sender of events has them.
+        if "<!" in document or "\0" in document:
             return None
         root = ET.fromstring(document)  # noqa: S314 - see above
     except (ValueError, ET.ParseError):

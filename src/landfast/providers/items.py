@@ -11,14 +11,11 @@ body:events + body                                whichever of the two the body 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-from urllib.parse import parse_qsl
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from landfast.domain import json_limits
-from landfast.domain.body import MOST_FORM_FIELDS
 from landfast.domain.errors import ConfigError
 
 MOST_ITEMS = 1_000
@@ -32,8 +29,12 @@ class Item(NamedTuple):
     """What its list stands in: an element of an outer list, or the whole body."""
 
 
-Slice = Callable[[bytes], list[Item] | None]
-"""The items in a body, in their order; None where the list is not there: then the request is one event."""
+class Slice(Protocol):
+    def __call__(self, body: bytes, data: Any = None) -> list[Item] | None:
+        """The items in a body, in their order; None where the list is not there: then the request is one event. The
+        data are the body's, for a list that stands in a field of a form: that is read once."""
+        ...
+
 
 _read_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _read_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -42,12 +43,12 @@ _read_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 def slicer(location: str) -> Slice:
     lists = [_parsed(place.strip()) for place in location.split("+")]
 
-    def cut(body: bytes) -> list[Item] | None:
+    def cut(body: bytes, data: Any = None) -> list[Item] | None:
         found: list[Item] = []
         is_there = False
         try:
             for field, path in lists:
-                whole = body if field is None else _form_field(body, field)
+                whole = body if field is None else _form_field(data, field)
                 if whole is not None and json_limits.excess(whole):
                     return None
                 is_there |= whole is not None and _fits(whole, path) and _gather(whole, path, whole, found)
@@ -91,6 +92,6 @@ def _gather(raw: bytes | msgspec.Raw, path: list[str], parent: bytes, found: lis
     return below is not None and bytes(below) != b"null" and _gather(below, rest, parent, found)
 
 
-def _form_field(body: bytes, name: str) -> bytes | None:
-    pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FORM_FIELDS)
-    return next((value.encode("utf-8", "replace") for key, value in pairs if key == name), None)
+def _form_field(data: Any, name: str) -> bytes | None:
+    value = data.get(name) if isinstance(data, dict) else None
+    return value.encode("utf-8", "replace") if isinstance(value, str) else None

@@ -8,13 +8,14 @@ body:*.date                             `*` is the first field that holds an obj
 name:body, name:parent                  what that field is called, for senders that write the type there
 xml:payload.notice.kind                 an element of XML that a field, here `payload`, holds in base64: Braintree's
 always:changed                          a word of ours, for senders that have none there
+signed:id                               the message id that the signature covers, whatever its header is called
 header:Shopify-Topic | header:X-Topic   the first that is there
 header:X-GitHub-Event + body:action     joined with a dot; the first must be there, the others may be
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -24,7 +25,7 @@ from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError
 from landfast.providers.elements import element_text
 
-KINDS = ("body", "header", "query", "form", "item", "parent", "name", "xml", "always")
+KINDS = ("body", "header", "query", "form", "item", "parent", "name", "xml", "always", "signed")
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -39,6 +40,10 @@ class Sight(NamedTuple):
     received_at: datetime = _LONG_AGO
     number: int | None = None
     """The place of the item in its request."""
+    form: Sequence[tuple[bytes, bytes]] | None = None
+    """The fields of a form, where those were signed."""
+    signed_id: bytes | None = None
+    """The message id that was signed."""
 
 
 Pick = Callable[[Sight], Any]
@@ -86,6 +91,8 @@ def pick_at(place: str) -> Pick:
             return _name_in(_NAMED[rest])
         case "always":
             return lambda _sight: rest
+        case "signed":
+            return lambda sight: None if sight.signed_id is None else sight.signed_id.decode("latin-1")
         case "xml":
             return _in_elements(*rest.split("."))
     return _in_fields(1, rest.split("."))
@@ -98,6 +105,7 @@ def split_place(place: str) -> tuple[str, str]:
         kind, rest = "body", kind
     is_dotted = kind not in {"header", "query", "always"}
     is_wrong = (is_dotted and "" in rest.split(".")) or (kind == "name" and rest not in _NAMED)
+    is_wrong |= kind == "signed" and rest != "id"
     if kind not in KINDS or not rest or is_wrong:
         raise ConfigError(f"{place.strip()!r} is no place in a request: write body:data.id or header:X-Event-Id")
     return kind, rest
@@ -116,6 +124,19 @@ def as_text(value: Any) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= 128:
         return str(value)  # ids have at most 128 bits; Python refuses to write out thousands of digits
     return None
+
+
+def is_absent(sight: Sight, place: str) -> bool:
+    """Whether nothing stands at a place and could: all that is on the way to it are objects, or null."""
+    kind, rest = split_place(place)
+    data = sight.item if kind == "item" else sight.data
+    for step in rest.split("."):
+        if data is None:
+            break
+        if not isinstance(data, dict):
+            return False
+        data = data.get(step)
+    return data is None
 
 
 def query_value(query: str, name: str) -> str | None:

@@ -16,7 +16,7 @@ from landfast.domain.body import light, moment
 from landfast.domain.delivery import Head, Identity
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.domain.legible import is_legible, legible
-from landfast.ports.provider import NO_KEYS, Greeting, Hidden, Secret, Signature
+from landfast.ports.provider import Greeting, Hidden, NO_KEYS, Proven, Secret, Signature
 from landfast.providers.dedup import KeyRule, key_rule, places_read, reads_type, storable
 from landfast.providers.handshake import CHALLENGE, Handshake
 from landfast.providers.items import Item, Slice, slicer
@@ -210,48 +210,57 @@ class Profile:
         *,
         url: str = "",
         keys: Mapping[str, bytes] = NO_KEYS,
-    ) -> Secret:
+    ) -> Proven:
         if self._proves_to_strangers and _is_challenge(body):
             raise UnverifiedError("the body is a challenge, and anybody may have had that signed")
-        secret = self.scheme.verify(signature, Request(head, body, url, self.given, keys), secrets)
-        if self._pick_signed_at is not None and self.coverage != "yes" and self.signed_at(head, body) is None:
+        proven = self.scheme.verify(signature, Request(head, body, url, self.given, keys), secrets)
+        if self._pick_signed_at is not None and self.coverage != "yes" and self.signed_at(proven) is None:
             raise UnverifiedError("the signed time is missing, or is none")  # cut at another place, it is still signed
-        return secret
+        return proven
 
-    def proof(self, signature: Signature, head: Head, body: bytes, *, url: str = "") -> bytes | None:
+    def proof(self, signature: Signature, proven: Proven) -> bytes | None:
         scheme = once(self.scheme)
-        return None if scheme is None else scheme.proof(signature, Request(head, body, url, self.given))
+        return None if scheme is None else scheme.proof(signature, proven.request)
 
-    def signed_at(self, head: Head, body: bytes) -> float | None:
+    def signed_at(self, proven: Proven) -> float | None:
         if self._pick_signed_at is None:
             return None
-        data = light(body, head.headers.text(b"content-type"), read_json=self._decode)
-        written = self._pick_signed_at(Sight(head, data))
+        request: Request = proven.request
+        written = self._pick_signed_at(Sight(request.head, self._data(request)))
         if self.signed_at_unit == "ms" and (text := as_text(written) or "").isdecimal() and len(text) < 20:
             return int(text) / 1000
         at = moment(written)
         return None if at is None else at.timestamp()
 
-    def handshake(self, head: Head, body: bytes, secret: Secret | None = None, *, url: str = "") -> Greeting | None:
-        if not self._signed:
-            return None
-        return _met(self._signed, Request(head, body, url, self.given), secret)
+    def handshake(self, proven: Proven) -> Greeting | None:
+        return _met(self._signed, proven.request, proven.secret) if self._signed else None
 
-    def find(self, head: Head, body: bytes, received_at: datetime) -> Sequence[FoundEvent]:
-        data = light(body, head.headers.text(b"content-type"), read_json=self._decode)
-        items = None if self._slice is None else self._slice(body)
+    def find(self, proven: Proven, received_at: datetime) -> Sequence[FoundEvent]:
+        request: Request = proven.request
+        head, body, data, id_ = request.head, request.body, self._data(request), proven.signature.id
+        items = request.items
+        if items is None and self._slice is not None:
+            items = self._slice(body, data)
         if items is None:
-            return (FoundEvent(self, Sight(head, data, received_at=received_at), body, None),)
+            sight = Sight(head, data, received_at=received_at, form=request.form, signed_id=id_)
+            return (FoundEvent(self, sight, body, None),)
         parents = self._parents(items)
         fields = [light(item.body, None, read_json=self._decode_item) for item in items]
         sights = [
-            Sight(head, data, own, parents.get(id(item.parent)), received_at, number)
+            Sight(head, data, own, parents.get(id(item.parent)), received_at, number, request.form, id_)
             for number, (item, own) in enumerate(zip(items, fields, strict=True))
         ]
         return [FoundEvent(self, sight, item.body, item.body) for item, sight in zip(items, sights, strict=True)]
 
     def identify(self, head: Head, body: bytes, *, received_at: datetime) -> Sequence[Identity]:
-        return [found.identity(received_at) for found in self.find(head, body, received_at)]
+        """What a request would bring that nobody has verified: one that we made ourselves."""
+        try:
+            signature = self.present(head)
+        except UnverifiedError:
+            signature = Signature()
+        _, signature = signature.alternatives[0] if signature.alternatives else (None, signature)
+        proven = Proven(Secret("none", b""), signature, Request(head, body))
+        return [found.identity(received_at) for found in self.find(proven, received_at)]
 
     def key_of(self, sight: Sight, body: bytes) -> str:
         return self._read_key(sight, body, self.type_of(sight) if self._keyed_by_type else "")
@@ -266,6 +275,12 @@ class Profile:
     def moment_of(self, sight: Sight, received_at: datetime) -> datetime | None:
         at = None if self._pick_occurred_at is None else moment(self._pick_occurred_at(sight))
         return None if at is not None and at > received_at + FURTHEST_AHEAD else at
+
+    def _data(self, request: Request) -> Any:
+        """What verification read, or else as much as the profile asks for."""
+        if request.data is not None:
+            return request.data
+        return light(request.body, request.head.headers.text(b"content-type"), read_json=self._decode)
 
     def _parents(self, items: Sequence[Item]) -> dict[int, Any]:
         """The data of what the items stand in, by identity: a thousand of them may stand in the same mebibyte."""

@@ -5,19 +5,23 @@ from __future__ import annotations
 import binascii
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import msgspec
+from msgspec.structs import replace
 
-from landfast.domain.body import MOST_FORM_FIELDS, light
+from landfast.domain.body import MOST_FORM_FIELDS, gathered, is_bracketed, light
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import UnverifiedError
 from landfast.ports.provider import NO_KEYS
+from landfast.providers.items import Item
 from landfast.providers.locations import Sight, split_place
+
+FORM = b"application/x-www-form-urlencoded"
 
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
@@ -29,7 +33,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     head: Head
     body: bytes
     url: str = ""
-    """The public one, with its query; empty where the source does not say it."""
+    """The public one, with the query that the sender was given; empty where the source does not say it."""
     settings: Mapping[str, str] = NO_SETTINGS
     """What the source says for its provider, such as a key id."""
     keys: Mapping[str, bytes] = NO_KEYS
@@ -38,11 +42,36 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """The data of the one of many events that is looked at."""
     data: Any = None
     """The body's, where it was decoded already."""
+    form: tuple[tuple[bytes, bytes], ...] | None = None
+    """The fields of a body that was signed as a form, each as the bytes that it stands for."""
+    items: Sequence[Item] | None = None
+    """Those that were signed one by one."""
 
     def sight(self) -> Sight:
         """Its data as well, decoded: for those schemes whose signature stands in the body, or covers fields of it."""
         data = light(self.body, self.head.headers.text(b"content-type")) if self.data is None else self.data
         return Sight(self.head, data, self.item, data)
+
+    def is_form(self) -> bool:
+        """By its Content-Type, and by its looks: what could be taken for JSON is no form."""
+        headers = self.head.headers
+        kind = (headers.get(b"content-type") or b"").partition(b";")[0].strip().lower()
+        return kind == FORM and not headers.is_repeated(b"content-type") and not is_bracketed(self.body)
+
+    def fields(self) -> Sequence[tuple[bytes, bytes]]:
+        """Of a form that nobody signed; none of what is no form."""
+        try:
+            return self.as_form().form or ()
+        except UnverifiedError:
+            return ()
+
+    def as_form(self) -> Request:
+        """With its fields, for a sender that signs those: read once, and by nobody in another way."""
+        if not self.is_form():
+            raise UnverifiedError("the body is not sent as a form, and this sender signs the fields of one")
+        pairs = _pairs(self.body.decode("latin-1"))
+        texts = ((name.decode("utf-8", "replace"), value.decode("utf-8", "replace")) for name, value in pairs)
+        return replace(self, form=tuple(pairs), data=gathered(texts))
 
     def crc32(self) -> bytes:
         return b"%d" % binascii.crc32(self.body)
@@ -58,13 +87,12 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         return (is_whole or not self.body) and "{" not in self.head.query
 
     def sorted_form(self) -> bytes:
-        """Twilio's and Mandrill's: each field and its values without a delimiter, in order, repeats left out. Nothing
-        for a body that is no form."""
-        return b"".join(name + value for name, value in sorted(set(self._form())))
+        """Twilio's: each field and its values without a delimiter, in order, repeats left out."""
+        return b"".join(name + value for name, value in sorted(set(self.form or ())))
 
     def php_form(self) -> bytes:
         """Paddle's: the fields but the signature, in order, as PHP's `serialize` writes an array of strings."""
-        pairs = _pairs(self.body.decode("latin-1"))
+        pairs = self.form or ()
         fields = dict(pairs)
         if len(fields) < len(pairs):  # the last would count here, and elsewhere none
             raise UnverifiedError("the form has a field twice")
@@ -74,36 +102,42 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
     def url_and_form(self) -> bytes:
         """Plivo's: the URL with its query in order, unescaped, and the fields of a form in order, repeats and all."""
-        query = b"&".join(b"%b=%b" % pair for pair in sorted(_pairs(urlsplit(self.url).query)))
-        form = b"".join(name + value for name, value in sorted(self._form()))
+        query = b"&".join(b"%b=%b" % pair for pair in sorted(_pairs(urlsplit(self.registered_url()).query)))
+        form = b"".join(name + value for name, value in sorted(self.form or ()))
         mark, joint = b"?" if query or form else b"", b"." if query and form else b""
         return b"".join([self.url_without_query(), mark, query, joint, form])
 
     def sorted_query(self) -> bytes:
-        return urlencode(sorted(_pairs(urlsplit(self.url).query))).encode()
+        """MessageBird's: what it has to say stands in the query, and is signed as such."""
+        return urlencode(sorted(_pairs(self.head.query))).encode()
+
+    def registered_url(self) -> str:
+        """The URL that the sender was given. With another query than that, bytes of the body could hide in it."""
+        if self.head.query != self.url.partition("?")[2]:
+            raise UnverifiedError("the query is not the one in public_url, which is signed")
+        return self.url
+
+    def url_as_sent(self) -> str:
+        base = self.url.partition("?")[0]
+        return f"{base}?{self.head.query}" if self.head.query else base
 
     def url_without_query(self) -> bytes:
         return urlunsplit((*urlsplit(self.url)[:3], "", "")).encode()
 
     def url_unescaped(self) -> bytes:
-        text = self.url
+        text = self.registered_url()
         for escaped, letter in _UNESCAPED.items():
             text = text.replace(escaped, letter).replace(escaped.lower(), letter)
         return text.encode()
 
-    def _form(self) -> list[tuple[bytes, bytes]]:
-        kind = self.head.headers.get(b"content-type") or b""
-        is_form = kind.lower().startswith(b"application/x-www-form-urlencoded")
-        return _pairs(self.body.decode("latin-1")) if is_form else []
 
-
-def other_port(url: str) -> str | None:
-    """The same URL with its default port written out, or left out; None for a port of its own."""
+def other_port(url: str) -> str:
+    """The same URL with its default port written out, or without the port that it has."""
     parts = urlsplit(url)
+    if parts.port is not None:
+        return parts._replace(netloc=parts.netloc.rpartition(":")[0]).geturl()
     default = {"https": 443, "http": 80}.get(parts.scheme)
-    if parts.port is None:
-        return parts._replace(netloc=f"{parts.netloc}:{default}").geturl()
-    return parts._replace(netloc=parts.netloc.rpartition(":")[0]).geturl() if parts.port == default else None
+    return parts._replace(netloc=f"{parts.netloc}:{default}").geturl()
 
 
 def _php_string(text: bytes) -> bytes:

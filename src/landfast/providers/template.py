@@ -22,7 +22,7 @@ from typing import Literal
 
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.ports.provider import Signature
-from landfast.providers.locations import KINDS, as_text, pick_at
+from landfast.providers.locations import KINDS, as_text, is_absent, pick_at
 from landfast.providers.request import Request
 
 Part = Callable[[Signature, Request], bytes]
@@ -34,7 +34,7 @@ _WHOLE: dict[str, Part] = {
     "id": lambda signature, _request: signature.id or b"",
     "crc32": lambda _signature, request: request.crc32(),
     "sha256": lambda _signature, request: request.sha256(),
-    "url": lambda _signature, request: request.url.encode(),
+    "url": lambda _signature, request: request.registered_url().encode(),
     "url_without_query": lambda _signature, request: request.url_without_query(),
     "url_unescaped": lambda _signature, request: request.url_unescaped(),
     "url_and_form": lambda _signature, request: request.url_and_form(),
@@ -45,6 +45,7 @@ _WHOLE: dict[str, Part] = {
     "php_form": lambda _signature, request: request.php_form(),
 }
 _OF_THE_BODY = frozenset({"body", "sha256", "sorted_form", "php_form", "url_and_form"})
+_OF_A_FORM = frozenset({"sorted_form", "php_form", "url_and_form"})
 _OF_THE_URL = frozenset({"url", "url_without_query", "url_unescaped", "url_and_form", "sorted_query"})
 
 
@@ -89,6 +90,15 @@ class Template:
         if self.names & _OF_THE_BODY:
             return "yes"
         return "checksum" if "crc32" in self.names else "no"
+
+    @property
+    def form_fields(self) -> frozenset[str]:
+        """The fields of a form that are named one by one."""
+        return frozenset(name.removeprefix("form:").rstrip("?!") for name in self.names if name.startswith("form:"))
+
+    @property
+    def signs_form(self) -> bool:
+        return bool(self.names & _OF_A_FORM or self.form_fields)
 
     @property
     def needs_url(self) -> bool:
@@ -170,11 +180,14 @@ def _field(place: str) -> Part:
     pick = pick_at(place)
 
     def part(_signature: Signature, request: Request) -> bytes:
-        text = as_text(pick(request.sight()))
+        sight = request.sight()
+        value = pick(sight)
+        text = as_text(value)
         if text is None:
-            if is_optional:
+            # Only what is not there may be left out. A number with a point would be there, and signed by nobody.
+            if is_optional and (value == "" or (value is None and is_absent(sight, place))):
                 return b""
-            raise UnverifiedError(f"{place} is missing or empty")
+            raise UnverifiedError(f"{place} is missing or empty, or neither text nor a whole number")
         try:
             return text.encode()
         except UnicodeEncodeError:

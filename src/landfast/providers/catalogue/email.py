@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from landfast.providers.catalogue.infrastructure import standard_scheme
+from landfast.providers.catalogue.infrastructure import svix_scheme
 from landfast.providers.catalogue.units import BORN, HOUR, MINUTE
 from landfast.providers.handshake import Handshake
 from landfast.providers.profile import Profile, Redelivery, Sample
@@ -85,8 +85,8 @@ MAILGUN = Profile(
 RESEND = Profile(
     name="resend",
     title="Resend",
-    scheme=standard_scheme("svix"),
-    key="header:svix-id",  # signed
+    scheme=svix_scheme(),
+    key="signed:id",
     type="body:type",
     entity="body:data.email_id | body:data.id",
     occurred_at="body:created_at",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from landfast.providers.catalogue.infrastructure import SVIX_REDELIVERY, standard_scheme
+from landfast.providers.catalogue.infrastructure import SVIX_REDELIVERY, standard_scheme, svix_scheme
 from landfast.providers.catalogue.units import BORN, MINUTE
 from landfast.providers.handshake import Handshake
 from landfast.providers.profile import Profile, Redelivery, Sample
@@ -90,8 +90,8 @@ AUTH0 = Profile(
 CLERK = Profile(
     name="clerk",
     title="Clerk",
-    scheme=standard_scheme("svix"),
-    key="header:svix-id",  # signed
+    scheme=svix_scheme(),
+    key="signed:id",
     type="body:type",
     entity="body:data.id",
     occurred_at="body:timestamp",

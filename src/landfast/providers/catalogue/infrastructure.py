@@ -13,7 +13,17 @@ from landfast.providers.schemes.token import TokenScheme
 
 def standard_scheme(prefix: str = "webhook", *, id_: str = "", secret: KeyForm = "whsec") -> AnyOf:  # noqa: S107 - the form of one
     """Standard Webhooks under the header names of one sender. v1 is an HMAC, v1a is Ed25519: the key says which."""
-    return AnyOf(
+    return AnyOf(*_standard_schemes(prefix, id_, secret), by_key=True)
+
+
+def svix_scheme() -> AnyOf:
+    """Svix names its headers svix-, and for those of its customers who want no brand webhook-; its libraries take both.
+    So the key must be the id that was signed: another may stand under the other name."""
+    return AnyOf(*_standard_schemes("svix"), *_standard_schemes("webhook"), by_key=True)
+
+
+def _standard_schemes(prefix: str, id_: str = "", secret: KeyForm = "base64") -> tuple[SignedScheme, SignedScheme]:  # noqa: S107 - same
+    return (
         SignedScheme(
             signature=f"header:{prefix}-signature",
             content="{id}.{timestamp}.{body}",
@@ -34,7 +44,6 @@ def standard_scheme(prefix: str = "webhook", *, id_: str = "", secret: KeyForm =
             timestamp=f"header:{prefix}-timestamp",
             id=f"header:{id_ or prefix + '-id'}",
         ),
-        by_key=True,
     )
 
 
@@ -70,8 +79,8 @@ STANDARD_WEBHOOKS = Profile(
 SVIX = Profile(
     name="svix",
     title="Svix",
-    scheme=standard_scheme("svix"),
-    key="header:svix-id",  # signed
+    scheme=svix_scheme(),
+    key="signed:id",
     type="body:type",
     entity="body:data.id",
     occurred_at="body:timestamp",
@@ -79,7 +88,7 @@ SVIX = Profile(
     samples=(_INVOICE,),
     setup="The endpoint's signing secret, which starts with whsec_.",
     traps=(
-        "Some who send through Svix name the headers webhook-id and so on: those are standard-webhooks here.",
+        "The headers are named svix-id and so on, or webhook-id for senders who want no brand in them: both are taken.",
         "Type, time and entity are where most put them; the sender decides.",
     ),
 )

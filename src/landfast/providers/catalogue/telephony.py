@@ -98,7 +98,7 @@ PLIVO = Profile(
             signs_once=True,
         ),
     ),
-    key="body",
+    key="form",  # how it is spelt is not signed
     type="body:Event | body:Status | body:CallStatus | body:Type",
     entity="body:CallUUID | body:ParentMessageUUID | body:MessageUUID",
     samples=(

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol, runtime_checkable
 
 from landfast.domain.delivery import Head
-from landfast.ports.provider import Hidden, Secret, Signature
+from landfast.ports.provider import Hidden, Proven, Secret, Signature
 from landfast.providers.request import Draft, Request
 
 Coverage = Literal["yes", "checksum", "no"]
@@ -47,8 +47,9 @@ class Scheme(Protocol):
         """What the head has of the signature; UnverifiedError where it can be refused already."""
         ...
 
-    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
-        """The secret that matches: constant time, no early exit. UnverifiedError, or KeyNeeded."""
+    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
+        """The secret that matches, and the request as it was read: constant time, no early exit. UnverifiedError, or
+        KeyNeeded."""
         ...
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:

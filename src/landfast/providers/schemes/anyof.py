@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
-from landfast.ports.provider import Hidden, KeyNeeded, Secret, Signature
+from landfast.ports.provider import Hidden, KeyNeeded, Proven, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage, Scheme, once
 
@@ -80,12 +80,12 @@ class AnyOf:
             raise next((error for error in reasons if "missing" not in error.reason), reasons[0])
         return Signature(alternatives=tuple(found))
 
-    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
+    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
         """Only the alternatives that are left in the signature: whoever checks its time takes out the stale ones."""
         reasons: list[Exception] = []
         for scheme, presented in signature.alternatives:
             try:
-                found: Secret = scheme.verify(presented, request, secrets)
+                found: Proven = scheme.verify(presented, request, secrets)
             except (UnverifiedError, KeyNeeded) as error:
                 reasons.append(error)
             else:

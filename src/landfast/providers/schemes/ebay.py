@@ -14,7 +14,7 @@ from typing import Any
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
 from landfast.domain.json_limits import read_json
-from landfast.ports.provider import Hidden, Secret, Signature
+from landfast.ports.provider import Hidden, Proven, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, LONGEST_SIGNATURE, decode, encode, public_key
@@ -52,12 +52,12 @@ class EbayScheme:
             raise UnverifiedError(f"the header {HEADER} holds no well-formed signature")
         return Signature((digest,), detail=hash_)
 
-    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
+    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
         algorithm = _DIGESTS[signature.detail]
         matching = [secret for secret in secrets if algorithm.check(secret.key, request.body, signature.digests)]
         if not matching:
             raise UnverifiedError("no active key made the signature")
-        return matching[-1]
+        return Proven(matching[-1], signature, request)
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:  # noqa: ARG002 - has neither
         made = encode(_DIGESTS["SHA1"].make(key, draft.body), "base64")

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
-from landfast.ports.provider import Hidden, KeyNeeded, PublicKey, Secret, Signature
+from landfast.ports.provider import Hidden, KeyNeeded, Proven, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import encode, public_key
@@ -58,7 +58,7 @@ class JwsScheme:
             raise UnverifiedError("the signature is not a detached one of three parts")
         return Signature(detail=(parts[0], *header_of(parts[0], parts[2], (self.algorithm,))))
 
-    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
+    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
         encoded, header, digest = signature.detail
         signed = encoded + b"." + encode(self._payload(header, request), "base64url").encode()
         token = Token(self.algorithm, header.get("kid"), {}, signed, digest)
@@ -69,7 +69,7 @@ class JwsScheme:
                 matching = secret
         if matching is None:
             raise UnverifiedError("no active key made the signature")
-        return matching
+        return Proven(matching, signature, request)
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:  # noqa: ARG002 - has neither
         header = {"alg": self.algorithm, "kid": "sample", self.headers_field: ",".join(draft.headers)}

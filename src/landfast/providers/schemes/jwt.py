@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.domain.json_limits import read_json
-from landfast.ports.provider import Hidden, KeyNeeded, PublicKey, Secret, Signature
+from landfast.ports.provider import Hidden, KeyNeeded, Proven, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
@@ -139,7 +139,7 @@ class JwtScheme:
         lifetime = (_moment(token.claims, "nbf") or 0.0, math.inf if ends is None else ends)
         return Signature(signed_at=signed_at, lifetime=lifetime, detail=token)
 
-    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
+    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
         token: Token = signature.detail
         matching: Secret | None = None
         for secret, key in self._candidates(token, request, secrets):
@@ -148,7 +148,7 @@ class JwtScheme:
         if matching is None:
             raise UnverifiedError("no active key made the token")
         self._check_claims(token.claims, request)
-        return matching
+        return Proven(matching, signature, request)
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:
         request, at = draft.request(), int(now)
@@ -206,7 +206,7 @@ class JwtScheme:
             if claims.get(name) is not True:
                 raise UnverifiedError(f"the token does not say {name}")
         if self.url_claim and not _is_same(
-            claims.get(self.url_claim), hashlib.sha256(request.url.encode()).hexdigest()
+            claims.get(self.url_claim), hashlib.sha256(request.url_as_sent().encode()).hexdigest()
         ):
             raise UnverifiedError("the token is for another URL; check public_url")
         if not self.body_claim:

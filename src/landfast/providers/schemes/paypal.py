@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
-from landfast.ports.provider import Hidden, KeyNeeded, PublicKey, Secret, Signature
+from landfast.ports.provider import Hidden, KeyNeeded, Proven, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, public_key
@@ -57,7 +57,7 @@ class PayPalScheme:
     def present(self, head: Head) -> Signature:
         return _HEADERS.present(head)
 
-    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
+    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
         webhooks = [secret for secret in secrets if not isinstance(secret.key, PublicKey)]
         certified = [secret.key for secret in secrets if isinstance(secret.key, PublicKey)]
         if not webhooks:
@@ -70,7 +70,7 @@ class PayPalScheme:
                 matching = webhook
         if matching is None:
             raise UnverifiedError("the key of the certificate did not sign this body for this webhook")
-        return matching
+        return Proven(matching, signature, request)
 
     def proof(self, signature: Signature, request: Request) -> bytes:
         return _content(signature, request, b"")

@@ -13,9 +13,9 @@ from landfast.domain.body import moment
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.domain.json_limits import read_json
-from landfast.ports.provider import Hidden, Secret, Signature
+from landfast.ports.provider import Hidden, Proven, Secret, Signature
 from landfast.providers.items import Slice, slicer
-from landfast.providers.locations import Read, query_value, read_at, split_place
+from landfast.providers.locations import Read, read_at, split_place
 from landfast.providers.request import Draft, Request, other_port
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import (
@@ -105,6 +105,8 @@ class SignedScheme:
     _id_header: tuple[str, bytes] | None = field(init=False, repr=False, compare=False)
     _require: tuple[tuple[str, bytes, bytes], ...] = field(init=False, repr=False, compare=False)
     _slice: Slice | None = field(init=False, repr=False, compare=False)
+    _signs_form: bool = field(init=False, repr=False, compare=False)
+    _fields_taken: frozenset[str] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._check_choices()
@@ -128,6 +130,10 @@ class SignedScheme:
             "_id_header": None if self.id is None else _named(split_place(self.id)[1]),
             "_require": tuple((*_named(name), value.lower().encode()) for name, value in self.require.items()),
             "_slice": None if self.items is None else slicer(self.items),
+            "_signs_form": template.signs_form,
+            "_fields_taken": template.form_fields.union(rest for kind, rest in places if kind == "form")
+            if template.form_fields
+            else None,
         }
         for name, value in derived.items():  # a frozen dataclass computes derived fields this way: once, here
             object.__setattr__(self, name, value)
@@ -162,9 +168,17 @@ class SignedScheme:
             None if self._id_header is None else self._id(headers, *self._id_header),
         )
 
-    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
+    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
+        if self._signs_form:
+            request = self._read_form(request)
         if self._is_direct:
-            return self._matching(signature, request, secrets)
+            return Proven(self._matching(signature, request, secrets), signature, request)
+        if not self._headers and request.data is None:
+            # Fields are read, of each item several: the body is decoded once for all of them, and for whoever finds the
+            # events in it.
+            request = replace(request, data=request.sight().data)
+        if self._slice is not None:
+            request = replace(request, items=self._slice(request.body, request.data))
         found: Secret | None = None
         for each in self._readings(request):
             presented = signature if self._headers else Signature(self._digests(self._written(each)))
@@ -175,7 +189,7 @@ class SignedScheme:
                     raise
         if found is None:
             raise UnverifiedError("no active secret made any of the signatures")
-        return found
+        return Proven(found, signature, request)
 
     def proof(self, signature: Signature, request: Request) -> bytes | None:
         return self._template.fill(signature, request) if self.signs_once else None
@@ -190,13 +204,15 @@ class SignedScheme:
             draft.headers[self._timestamp_header[0]] = timestamp
         if self._id_header is not None:
             draft.headers[self._id_header[0]] = id_
-        if self.body_digest and not draft.request().sorted_form():
+        if self.body_digest and not draft.request().fields():
             draft.put(f"query:{self.body_digest}", draft.request().sha256().hex())
         presented = Signature((), timestamp.encode(), id=id_.encode())
+        request = self._read_form(draft.request()) if self._signs_form else draft.request()
         if self._slice is None:
-            self._put(draft, self.signature.partition("|")[0], presented, draft.request(), key)
+            self._put(draft, self.signature.partition("|")[0], presented, request, key)
             return
-        for number, each in enumerate(list(self._readings(draft.request()))):
+        request = replace(request, items=self._slice(request.body))
+        for number, each in enumerate(list(self._readings(request))):
             place = self.signature.strip().replace("item:", f"{self.items}.{number}.")
             self._put(draft, place, presented, each, key)
 
@@ -239,8 +255,6 @@ class SignedScheme:
             raise ConfigError(f"content {content!r} must hold {{body}}, or parts of it")
 
     def _matching(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
-        if self.body_digest:
-            self._check_body_digest(request, self.body_digest)
         if self.key_name:
             _check_key_name(request, *self.key_name.split("="))
         if self.is_json and not request.looks_whole():
@@ -258,28 +272,37 @@ class SignedScheme:
             raise UnverifiedError("no active secret made any of the signatures")
         return matching
 
-    def _check_body_digest(self, request: Request, name: str) -> None:
-        """A body that is no form is not signed: then the signed URL must hold its digest."""
-        digest = query_value(request.head.query, name)
-        if digest is None and (request.sorted_form() or not request.body):
-            return
-        if digest is None or digest.lower() != request.sha256().hex():
+    def _read_form(self, request: Request) -> Request:
+        """Only a form comes with the signature of one; of its fields none may be there that is not signed."""
+        if self.body_digest and f"{self.body_digest}=" in request.head.query:
+            return self._with_body_digest(request, self.body_digest)
+        if self.body_digest and not request.body:
+            return replace(request, form=())
+        request = request.as_form()
+        if self._fields_taken is not None and not self._fields_taken.issuperset(request.data):
+            raise UnverifiedError("the form has fields beside those that are signed")
+        return request
+
+    def _with_body_digest(self, request: Request, name: str) -> Request:
+        """A body that is no form is not signed. Then its digest ends the signed URL, behind what the sender was given:
+        anywhere else it could be the text of a field."""
+        base, _, registered = request.url.partition("?")
+        given, digest = request.head.query, f"{name}={request.sha256().hex()}"
+        if given not in {registered, f"{registered}&{digest}" if registered else digest} or not given.endswith(digest):
             raise UnverifiedError(f"the body is not the one whose digest stands in {name}")
+        return replace(request, url=f"{base}?{given}", form=())
 
     def _readings(self, request: Request) -> Iterator[Request]:
         """The requests to check: this one, each of its items, or this one under each spelling of its URL."""
-        if not self._headers:  # then fields are read, of each item several: the body is decoded once for all of them
-            request = replace(request, data=request.sight().data)
         if self._slice is not None:
-            items = self._slice(request.body)
-            if not items:
+            if not request.items:
                 raise UnverifiedError("there is no item that could be signed")
-            for item in items:
+            for item in request.items:
                 yield replace(request, item=_data(item.body))
         else:
             yield request
-            if self.any_port and (other := other_port(request.url)):
-                yield replace(request, url=other)
+            if self.any_port:
+                yield replace(request, url=other_port(request.url))
 
     def _written(self, request: Request) -> list[bytes]:
         sight = request.sight()

@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
-from landfast.ports.provider import Hidden, KeyNeeded, PublicKey, Secret, Signature
+from landfast.ports.provider import Hidden, KeyNeeded, Proven, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
@@ -54,7 +56,7 @@ class SnsScheme:
     def present(self, head: Head) -> Signature:  # noqa: ARG002 - everything stands in the body
         return Signature()
 
-    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:  # noqa: ARG002 - same
+    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
         message = request.sight().data
         if not isinstance(message, dict):
             raise UnverifiedError("the body is no message of SNS")
@@ -68,7 +70,7 @@ class SnsScheme:
         keys = [secret.key for secret in secrets if isinstance(secret.key, PublicKey)] or [_fetched(url, request)]
         if not any(algorithm.check(key, content, (digest,)) for key in keys):
             raise UnverifiedError("the key of the certificate did not make the signature")
-        return topic
+        return Proven(topic, signature, replace(request, data=message))
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:  # noqa: ARG002 - the message has both
         draft.put("body:SignatureVersion", "2")

@@ -9,10 +9,12 @@ import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.domain.json_limits import read_json
-from landfast.ports.provider import Hidden, Secret, Signature
+from landfast.ports.provider import Hidden, Proven, Secret, Signature
 from landfast.providers.items import Slice, slicer
 from landfast.providers.locations import Read, Sight, read_at, split_place
 from landfast.providers.request import Draft, Request
@@ -63,7 +65,9 @@ class TokenScheme:
             return Signature((self._token(Sight(head, None)),))
         return Signature()
 
-    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
+    def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
+        if not signature.digests:
+            request = self._read_inside(request)
         tokens = list(signature.digests) or self._tokens_inside(request)
         matching: Secret | None = None
         for secret in secrets:
@@ -76,7 +80,7 @@ class TokenScheme:
                 matching = secret
         if matching is None:
             raise UnverifiedError("the token is none of the active secrets")
-        return matching
+        return Proven(matching, signature, request)
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:  # noqa: ARG002 - a token has neither
         text = base64.b64encode(key).decode() if self.is_basic else key.decode("latin-1")
@@ -87,14 +91,19 @@ class TokenScheme:
         for number, _ in enumerate(self._slice(draft.body) or ()):
             draft.put(self.token.strip().replace("item:", f"{self.items}.{number}."), text)
 
-    def _tokens_inside(self, request: Request) -> list[bytes]:
+    def _read_inside(self, request: Request) -> Request:
         if self._slice is None:
-            return [self._token(request.sight())]
+            return replace(request, data=request.sight().data)
         items = self._slice(request.body)
         if not items:
             raise UnverifiedError("there is no item that could hold the token")
+        return replace(request, items=items)
+
+    def _tokens_inside(self, request: Request) -> list[bytes]:
+        if self._slice is None:
+            return [self._token(request.sight())]
         try:
-            return [self._token(Sight(request.head, None, read_json(item.body))) for item in items]
+            return [self._token(Sight(request.head, None, read_json(item.body))) for item in request.items or ()]
         except ValueError:  # msgspec's own errors are ValueErrors, and so is UnicodeDecodeError
             raise UnverifiedError("an item cannot be read") from None
 

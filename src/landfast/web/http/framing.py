@@ -29,6 +29,7 @@ LENGTH_DIGITS = 18
 """Of a Content-Length: an exabyte, and still a number that every platform can hold."""
 
 _REQUEST_LINE = re.compile(rb"([A-Z]+) ([!-~]+) HTTP/1\.([01])\r\n")
+_BEHIND_THE_HOST = re.compile(rb"[/?#]")
 _SLASH = ord("/")
 _HEADERS_TOO_LARGE = answer.error(431, "headers too large", close=True)
 _TARGET_TOO_LONG = answer.error(414, "request target too long", close=True)
@@ -111,7 +112,10 @@ def _origin_form(target: bytes) -> bytes:
     # The absolute form, which a request through a proxy has: RFC 9112 asks every server to accept it.
     scheme, separator, rest = target.partition(b"://")
     if separator and scheme.lower() in {b"http", b"https"}:
-        return b"/" + rest.partition(b"/")[2]
+        # `http://host?x/in/shop` has the path /, and a slash in its query.
+        behind = _BEHIND_THE_HOST.search(rest)
+        rest = b"" if behind is None else rest[behind.start() :]
+        return rest if rest.startswith(b"/") else b"/" + rest
     if target == b"*":
         return target
     raise FramingError("malformed request target")
