@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from landfast.domain.delivery import siblings_in_words
 from landfast.providers.catalogue import PROFILES
+from landfast.providers.coverage import unsigned_headers
 from landfast.providers.handshake import Handshake, Proof
 from landfast.providers.profile import Profile, Redelivery
 from landfast.providers.schemes import Scheme
@@ -216,7 +218,17 @@ def _event_lines(profile: Profile) -> Iterator[str]:
     if profile.items:
         yield f"- one request brings many: each element of `{profile.items}` is an event, all are stored or none"
     yield f"- two deliveries are one event if they agree in `{profile.key}`"
+    if "arrival" in profile.key:
+        which = " of what has none of that" if " or " in profile.key else ""
+        yield f"- every arrival is an event{which}: what is sent again runs again, also by somebody who captured it"
     yield f"- type: `{profile.type}`"
+    if profile.unsigned_type:
+        where = " or ".join(f"`{header}`" for header in profile.unsigned_type)
+        fate = siblings_in_words(profile.siblings)
+        yield f"- the type is not signed (header {where}): a known event under another type is {fate}"
+        yield '- `unsigned_type = "hold"` in the source holds it always, `"trust"` never'
+    if profile.occurred_at and (headers := unsigned_headers(profile.scheme, profile.occurred_at)):
+        yield f"- the time is not signed (header {' or '.join(f'`{header}`' for header in headers)})"
     if profile.entity:
         yield f"- entity: `{profile.entity}`"
     if profile.occurred_at:

@@ -76,6 +76,8 @@ def test_no_source_says_how_to_add_one(landfast: Run) -> None:
         (ACME, "drops for good what is answered with 401"),
         (ACME.replace("redelivery", 'key = "header:X-Id"\nredelivery'), "the header X-Id, which is not signed"),
         (STRIPE.replace("stripe", "github") + 'dedup = "header:X-GitHub-Delivery"\n', "X-GitHub-Delivery, which is not"),
+        (STRIPE.replace("stripe", "github") + 'dedup = "type+body"\n', "the type, which is not signed"),
+        (STRIPE.replace("stripe", "shopify"), "X-Shopify-Topic or Shopify-Topic: a known body under another type is an event"),
     ],
 )  # fmt: skip
 def test_a_warning_says_what_and_how_to_mend_it(landfast: Run, text: str, words: str) -> None:
@@ -85,6 +87,12 @@ def test_a_warning_says_what_and_how_to_mend_it(landfast: Run, text: str, words:
     assert words in ended.out and "fix: " in ended.out
     assert LONG not in ended.out
     assert words in landfast("doctor").out
+
+
+def test_what_is_not_signed_is_told_even_where_it_does_no_harm(landfast: Run) -> None:
+    write(STRIPE.replace("stripe", "github"))
+    told = "github does not sign the type, which stands in X-GitHub-Event: a known body under another type is held"
+    assert told in landfast("sources", "check").out
 
 
 @pytest.mark.parametrize(

@@ -123,9 +123,8 @@ def _wrongly_accepted(target: Victim, sent: Sent, examined: Examined) -> str | N
 
 
 def _is_keyed_by_what_is_signed(target: Victim) -> bool:
-    """Not where an event is what arrives, where the body is not signed, and where the type stands in a bare header."""
-    rule = target.profile.key
-    return target.profile.coverage != "no" and "arrival" not in rule and not rule.startswith("type+")
+    """Not where an event is what arrives, and where the body is not signed."""
+    return target.profile.coverage != "no" and "arrival" not in target.profile.key
 
 
 def _keys(examined: Examined) -> list[str]:

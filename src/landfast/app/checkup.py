@@ -9,18 +9,14 @@ from datetime import UTC, datetime
 from landfast.app.exposure import examine_exposure
 from landfast.app.sources import profile_of, source_of
 from landfast.config import Settings, SourceSettings
+from landfast.domain.delivery import NO_SIBLINGS, Siblings, siblings_in_words
 from landfast.domain.errors import LandfastError
 from landfast.intake.source import Source
 from landfast.ports.provider import PublicKey, Secret
 from landfast.providers import Profile
-from landfast.providers.dedup import places_read
-from landfast.providers.locations import split_place
-from landfast.providers.schemes import Scheme
-from landfast.providers.schemes.anyof import AnyOf
-from landfast.providers.schemes.jwt import JwtScheme
-from landfast.providers.schemes.signed import SignedScheme
+from landfast.providers.coverage import unsigned_headers
+from landfast.providers.dedup import places_read, reads_type
 from landfast.providers.secrets import SHORTEST
-from landfast.providers.template import Template
 from landfast.recovery.doctor import Check, Level
 
 SOON = 72 * 3600.0
@@ -55,6 +51,8 @@ def _examined(source: Source, settings: SourceSettings, now: float) -> Iterator[
         yield Check(name, Level.OK, f"{profile.name}, {count}")
     else:
         yield Check(name, Level.FAIL, "no secret is active now", "give one whose from has come and whose until has not")
+    if source.siblings is not None:
+        yield _of_the_type(name, profile, source.siblings)
     warnings = (
         *_of_secrets(source, active, now),
         *_of_the_scheme(profile, binds_proofs=source.binds_proofs),
@@ -95,35 +93,27 @@ def _of_the_scheme(profile: Profile, *, binds_proofs: bool) -> Iterator[tuple[st
         yield found, "give a new secret here before the sender signs with it; see landfast sources rotate"
 
 
+def _of_the_type(name: str, profile: Profile, siblings: Siblings) -> Check:
+    found = f"{profile.name} does not sign the type, which stands in {' or '.join(profile.unsigned_type)}"
+    if siblings == NO_SIBLINGS:
+        return Check(name, Level.OK, f"{found}: a known body under another type is held")
+    fix = 'write unsigned_type = "hold" beside it if no two of its types ever have the same body'
+    return Check(name, Level.WARN, f"{found}: a known body under another type is {siblings_in_words(siblings)}", fix)
+
+
 def _of_the_key(settings: SourceSettings, profile: Profile) -> Iterator[tuple[str, str]]:
     """Of what the user chose. Those of the catalogue were looked at when they were written, and where nothing of the
     body is signed either, a header is no worse."""
     is_own = settings.described is not None or settings.dedup is not None
     if not is_own or profile.coverage == "no":
         return
-    signed = _signed_headers(profile.scheme)
+    more = "who captured a request can send it again under another id, as a new event"
+    fix = "take the key from what is signed, such as body:id, or the rule body"
     for place in places_read(profile.key) or ():
-        for kind, header in (split_place(each) for each in place.split("|")):
-            if kind == "header" and signed is not None and header.lower() not in signed:
-                found = f"the key stands in the header {header}, which is not signed"
-                more = "who captured a request can send it again under another id, as a new event"
-                yield f"{found}: {more}", "take the key from what is signed, such as body:id, or the rule body"
-
-
-def _signed_headers(scheme: Scheme) -> frozenset[str] | None:
-    """Their names in small letters; None for a scheme of which it is not known."""
-    match scheme:
-        case SignedScheme(content=content, id=id_):
-            names = [*Template(content).names, *([id_] if id_ else [])]
-            headers = [name.removeprefix("header:") for name in names if name.startswith("header:")]
-            return frozenset(header.rstrip("?!").lower() for header in headers)
-        case JwtScheme():
-            return frozenset()
-        case AnyOf(schemes=schemes):
-            each = [_signed_headers(one) for one in schemes]
-            known = [one for one in each if one is not None]
-            return frozenset.intersection(*known) if len(known) == len(each) else None
-    return None
+        for header in unsigned_headers(profile.scheme, place):
+            yield f"the key stands in the header {header}, which is not signed: {more}", fix
+    if profile.unsigned_type and reads_type(profile.key):
+        yield f"the key is made of the type, which is not signed: {more.replace('id', 'type')}", fix
 
 
 def drops_refused(profile: Profile) -> bool:

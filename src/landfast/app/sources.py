@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from landfast.config import Settings, SourceSettings, nearest
+from landfast.domain.delivery import ALWAYS_SIBLINGS, NO_SIBLINGS, Siblings
 from landfast.domain.errors import ConfigError
 from landfast.domain.patterns import matches
 from landfast.domain.unhandled import Unhandled, Wants
@@ -77,6 +78,7 @@ def source_of(settings: SourceSettings, overall: Settings) -> Source:
         is_strict=_is_strict(settings, profile, overall),
         counts_repeats="arrival" in profile.key,
         binds_proofs=settings.same_proof == "hold",
+        siblings=_siblings(settings, profile),
         # The time of an object tells nothing about the age of an event.
         memory=math.inf if profile.time_of_object else overall.dedup_memory,
         rate=settings.rate,
@@ -89,6 +91,22 @@ def _is_strict(settings: SourceSettings, profile: Profile, overall: Settings) ->
     if settings.same_key is None:
         return overall.preset == "critical" and not profile.body_varies
     return settings.same_key == "hold"
+
+
+def _siblings(settings: SourceSettings, profile: Profile) -> Siblings | None:
+    chosen = settings.unsigned_type
+    if not profile.unsigned_type:
+        if chosen is None:
+            return None
+        found = f"{profile.name} signs it, or nothing of the body"
+        raise ConfigError(f"source {settings.name}: unsigned_type is for a type that alone is not signed, and {found}")
+    if chosen is not None:
+        return NO_SIBLINGS if chosen == "hold" else ALWAYS_SIBLINGS
+    if settings.dedup is not None:  # the operator said what makes two deliveries one event
+        return None
+    start, end = profile.siblings
+    # What was captured is refused once its signed time is too far away: with a longer tolerance, later.
+    return (max(start, 2 * settings.tolerance) if start else start, end)
 
 
 def wants_of(settings: SourceSettings) -> Wants:

@@ -16,6 +16,7 @@ from landfast.domain.errors import ConfigError
 PRESETS = ("low-volume", "high-volume", "critical")
 SAME_KEY = ("duplicate", "hold")
 SAME_PROOF = ("hold", "take")
+UNSIGNED_TYPE = ("hold", "trust")
 UNHANDLED = ("keep", "done", "dead")
 HANDLER_KEYS = ("attempts", "backoff", "deadline", "isolation", "group")
 """What belongs to a handler, and so to the code."""
@@ -67,6 +68,7 @@ SOURCE_KEYS: Mapping[str, Key] = MappingProxyType(
         "confirm_subscription": Key(bool, "true"),
         "same_key": Key(str, '"hold"', one_of=SAME_KEY),
         "same_proof": Key(str, '"take"', one_of=SAME_PROOF),
+        "unsigned_type": Key(str, '"hold"', one_of=UNSIGNED_TYPE),
         "rate": Key(float, "100", 0.01, 1_000_000),
         "key_rate": Key(float, "10", 0.01, 1_000_000),
         "allow_from": Key(list, '["192.0.2.0/24"]'),

@@ -81,6 +81,9 @@ class SourceSettings:
     does."""
     same_proof: str = "hold"
     """What another body is under a proof that binds none: something to `hold`, or to `take` as any other event."""
+    unsigned_type: str | None = None
+    """What a known body is under another type, where types are not signed: another event to `hold`, or one to `trust`;
+    the provider says unless this does."""
     rate: float | None = None
     """Verified deliveries a second that one intake process takes; no limit unless it is set."""
     key_rate: float | None = None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
-from landfast.domain.ids import EventId, Proof, event_id, proof_mark, strict_mark
+from landfast.domain.ids import EventId, Proof, event_id, full_mark, proof_mark
 
 _NONE: frozenset[bytes] = frozenset()
 
@@ -81,6 +83,35 @@ class Identity(msgspec.Struct, frozen=True):
     """Where the request brings many events: this one's exact bytes in it. None for all of them."""
 
 
+Siblings = tuple[float, float]
+"""Where the type of an event is not signed: the seconds after its first arrival, from and until, in which the same
+event under another type is its sibling, an event of its own. At any other time it is held."""
+
+NO_SIBLINGS: Siblings = (0.0, 0.0)
+ALWAYS_SIBLINGS: Siblings = (0.0, math.inf)
+
+
+def siblings_in_words(siblings: Siblings) -> str:
+    """What becomes of a known event under another type."""
+    start, end = siblings
+    if start >= end:
+        return "held"
+    if siblings == ALWAYS_SIBLINGS:
+        return "an event of its own"
+    if end == math.inf:
+        return f"held for {start / 60:g} min after its first arrival, and then an event of its own"
+    return f"an event of its own for {end / 3600:g} h after its first arrival, and then held"
+
+
+class Difference(NamedTuple):
+    """How a delivery differs from the one that its event is stored by."""
+
+    body: bool
+    type: bool
+    first_at: datetime
+    """When that one was received."""
+
+
 class Delivery(msgspec.Struct, frozen=True):
     """One event as it came in, ready to be recorded. Body and headers are the exact bytes."""
 
@@ -100,14 +131,22 @@ class Delivery(msgspec.Struct, frozen=True):
     """Whether a known key with another body is another event, to be held, and no duplicate."""
     proof: Proof | None = None
     """What proved the sender, where that does not bind the body: it counts for the first body that it comes with."""
+    siblings: Siblings | None = None
+    """When the same key under another type is another event; None where the type is signed, and it is a duplicate."""
 
     @property
     def mark(self) -> EventId:
-        """What the seen cache remembers it by: of a strict source, another body is unknown to it; and so is another
-        proof, which the inbox must see once to know whose it is."""
+        """What the seen cache remembers it by: of a strict source another body is unknown to it, and where types are
+        not signed another type; and so is another proof, which the inbox must see once to know whose it is."""
         if self.proof is not None:
             return proof_mark(self.event_id, self.body, self.proof)
-        return strict_mark(self.event_id, self.body) if self.is_strict else self.event_id
+        if not self.is_strict and self.siblings is None:
+            return self.event_id
+        return full_mark(
+            self.event_id,
+            body=self.body if self.is_strict else None,
+            type_=None if self.siblings is None else self.type,
+        )
 
     @classmethod
     def of(cls, source: str, identity: Identity, *, received_at: datetime, headers: bytes, body: bytes) -> Delivery:

@@ -36,9 +36,11 @@ def event_id(source: str, key: str) -> EventId:
     return EventId(hashlib.sha256(framed).digest()[:16])
 
 
-def strict_mark(event: EventId, body: bytes) -> EventId:
-    """An event together with its very bytes."""
-    return EventId(hashlib.sha256(event + hashlib.sha256(body).digest()).digest()[:16])
+def full_mark(event: EventId, *, body: bytes | None = None, type_: str | None = None) -> EventId:
+    """An event together with its very bytes, or its type, or both."""
+    whole = b"" if body is None else hashlib.sha256(body).digest()
+    typed = b"" if type_ is None else b"type" + type_.encode("utf-8", "surrogatepass")
+    return EventId(hashlib.sha256(event + whole + typed).digest()[:16])
 
 
 def proof_of(source: str, signed: bytes) -> Proof:

@@ -10,7 +10,7 @@ from functools import lru_cache
 import msgspec
 
 from landfast.domain.delivery import Delivery, Head, Headers, Identity
-from landfast.domain.ids import EventId, Proof, event_id, proof_mark, proof_of, strict_mark
+from landfast.domain.ids import EventId, Proof, event_id, full_mark, proof_mark, proof_of
 from landfast.intake.source import Source
 from landfast.ports.provider import Found, Hidden, Proven, Signature
 
@@ -51,10 +51,15 @@ def marks_of(
     """What the seen cache knows the events of a request by; as `Delivery.mark`."""
     if proof is not None:  # of a request that is one event
         return [proof_mark(event, body, proof) for event in events]
-    if not source.is_strict:
+    if not source.is_strict and source.siblings is None:
         return events
-    bodies = [each.identity(now).body for each in found]
-    return [strict_mark(event, body if own is None else own) for event, own in zip(events, bodies, strict=True)]
+    marks = []
+    for each, event in zip(found, events, strict=True):
+        identity = identify(each, now=now)
+        own = body if identity.body is None else identity.body
+        type_ = None if source.siblings is None else identity.type
+        marks.append(full_mark(event, body=own if source.is_strict else None, type_=type_))
+    return marks
 
 
 def identify(found: Found, *, now: datetime) -> Identity:
@@ -91,6 +96,7 @@ def deliveries(
                 hold=LATE if _is_late(identity.occurred_at, source, now) else "",
                 is_strict=source.is_strict,
                 proof=proof,
+                siblings=source.siblings,
             )
         )
     return made

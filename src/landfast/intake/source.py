@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from landfast.domain import answer
 from landfast.domain.answer import Answer
+from landfast.domain.delivery import Siblings
 from landfast.domain.errors import OverloadedError, UnverifiedError
 from landfast.ports.provider import Hidden, Provider, Secret
 
@@ -33,6 +34,8 @@ class Source:
     no meaning, and False, where every proof binds its body."""
     counts_repeats: bool = False
     """Whether the same bytes that come again are counted, because every arrival is an event."""
+    siblings: Siblings | None = None
+    """When a known key under another type is another event; None where the type is signed."""
     memory: float = math.inf
     """Seconds: an event whose own time is longer ago may be one that the inbox has forgotten."""
     rate: float | None = None

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from landfast.domain.audit import Finished
 from landfast.domain.census import Census, TallyReport
-from landfast.domain.delivery import Delivery, Recorded
+from landfast.domain.delivery import Delivery, Difference, Recorded
 from landfast.domain.filter import Filter
 from landfast.domain.flow import Flow, Look
 from landfast.domain.ids import BootId, EventId, InboxId, Token, WorkerId
@@ -193,8 +193,9 @@ class Memory(Protocol):
         """What was received since then, newest first, at most `limit`."""
         ...
 
-    async def differing(self, deliveries: Sequence[Delivery]) -> Sequence[bool]:
-        """For each, in order: whether its event is stored with another body."""
+    async def differing(self, deliveries: Sequence[Delivery]) -> Sequence[Difference | None]:
+        """For each, in order: how it differs from the delivery that its event is stored by, in body or type. None where
+        it does not, or nothing is stored."""
         ...
 
 

@@ -198,7 +198,8 @@ class Provider(Protocol):
         ...
 
     def proof(self, signature: Signature, proven: Proven) -> bytes | None:
-        """Of a request that was verified by this signature, what was signed: the same bytes for the same proof. None where it binds the body."""
+        """Of a request that was verified by this signature, what was signed: the same bytes for the same proof. None
+        where it binds the body."""
         ...
 
     def signed_at(self, proven: Proven) -> float | None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from landfast.domain.errors import ConfigError
 from landfast.providers.profile import Profile, Sample
-from landfast.providers.schemes.signed import Encoding, SignedScheme, Unit
+from landfast.providers.schemes.signed import Encoding, SignedScheme
+from landfast.providers.schemes.timestamps import Unit
 
 NAME = "generic"
 

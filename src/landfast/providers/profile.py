@@ -13,10 +13,11 @@ import msgspec
 
 from landfast.domain.answer import Answer
 from landfast.domain.body import light, moment
-from landfast.domain.delivery import Head, Identity
+from landfast.domain.delivery import NO_SIBLINGS, Head, Headers, Identity, Siblings
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.domain.legible import is_legible, legible
-from landfast.ports.provider import Greeting, Hidden, NO_KEYS, Proven, Secret, Signature
+from landfast.ports.provider import NO_KEYS, Greeting, Hidden, Proven, Secret, Signature
+from landfast.providers.coverage import unsigned_headers
 from landfast.providers.dedup import KeyRule, key_rule, places_read, reads_type, storable
 from landfast.providers.handshake import CHALLENGE, Handshake
 from landfast.providers.items import Item, Slice, slicer
@@ -111,6 +112,11 @@ class Profile:
     given: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The source's values for the settings; a token may be among them."""
 
+    type_letters: str = ""
+    """The pattern of a type that stands in a header which is not signed; any text unless it is given."""
+    siblings: Siblings = NO_SIBLINGS
+    """For such a type: when the same body under another one is an event of its own."""
+
     _decode: Callable[[bytes | str], Any] = field(init=False, repr=False, compare=False)
     _decode_item: Callable[[bytes | str], Any] = field(init=False, repr=False, compare=False)
     _read_key: KeyRule = field(init=False, repr=False, compare=False)
@@ -125,11 +131,20 @@ class Profile:
     _signed: tuple[Handshake, ...] = field(init=False, repr=False, compare=False)
     _proves_to_strangers: bool = field(init=False, repr=False, compare=False)
     _methods: frozenset[str] = field(init=False, repr=False, compare=False)
+    _verified_methods: frozenset[str] = field(init=False, repr=False, compare=False)
+    unsigned_type: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """The headers that the type is read from and nobody signs; none where the body is not signed either."""
+    _type_headers: tuple[tuple[str, bytes], ...] = field(init=False, repr=False, compare=False)
+    _is_type: Callable[[bytes], object] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         places = [place for place in (self.type, self.entity, self.occurred_at, self.signed_at_place) if place]
         key_places = places_read(self.key)
+        unsigned_type = unsigned_headers(self.scheme, self.type)
         derived = {
+            "unsigned_type": unsigned_type,
+            "_type_headers": tuple((name, name.lower().encode()) for name in unsigned_type),
+            "_is_type": re.compile(self.type_letters.encode()).fullmatch if self.type_letters else None,
             "_read_key": key_rule(self.key, hmac_key=self.hmac_key or self.name),
             "_keyed_by_type": reads_type(self.key),
             "_read_type": read_at(self.type),
@@ -141,6 +156,9 @@ class Profile:
             "_unsigned": tuple(each for each in self.handshakes if not each.is_signed),
             "_signed": tuple(each for each in self.handshakes if each.is_signed),
             "_proves_to_strangers": any(each.proves_to_strangers for each in self.handshakes),
+            "_verified_methods": frozenset(
+                [*self.methods, *(each.method for each in self.handshakes if each.is_signed)]
+            ),
             "_methods": frozenset([*self.methods, *(each.method for each in self.handshakes)]),
             "_decode": _outlined(places, key_places, "body", "form"),
             "_decode_item": _outlined(places, key_places, "item"),
@@ -199,6 +217,8 @@ class Profile:
         return _met(self._unsigned, Request(head, b"", url, self.given), secrets[0] if secrets else None)
 
     def present(self, head: Head) -> Signature:
+        if self._type_headers:
+            self._check_type(head.headers)
         return self.scheme.present(head)
 
     def verify(
@@ -211,6 +231,8 @@ class Profile:
         url: str = "",
         keys: Mapping[str, bytes] = NO_KEYS,
     ) -> Proven:
+        if head.method not in self._verified_methods:
+            raise UnverifiedError(f"a {head.method} of this sender is a handshake, and this is none")
         if self._proves_to_strangers and _is_challenge(body):
             raise UnverifiedError("the body is a challenge, and anybody may have had that signed")
         proven = self.scheme.verify(signature, Request(head, body, url, self.given, keys), secrets)
@@ -276,6 +298,17 @@ class Profile:
         at = None if self._pick_occurred_at is None else moment(self._pick_occurred_at(sight))
         return None if at is not None and at > received_at + FURTHEST_AHEAD else at
 
+    def _check_type(self, headers: Headers) -> None:
+        """A type that is not signed is one that its sender could have written, and stands there once."""
+        for name, key in self._type_headers:
+            value = headers.get(key)
+            if value is None:
+                continue
+            if headers.is_repeated(key):
+                raise UnverifiedError(f"the header {name} is repeated")
+            if self._is_type is not None and not self._is_type(value.strip()):
+                raise UnverifiedError(f"the header {name} holds no type of this sender's")
+
     def _data(self, request: Request) -> Any:
         """What verification read, or else as much as the profile asks for."""
         if request.data is not None:
@@ -292,20 +325,23 @@ class Profile:
 class FoundEvent:
     """Implements the Found port: the key at once, the rest when it is asked for."""
 
-    __slots__ = ("_own", "_profile", "_sight", "key")
+    __slots__ = ("_identity", "_own", "_profile", "_sight", "key")
 
     def __init__(self, profile: Profile, sight: Sight, body: bytes, own: bytes | None) -> None:
         self._profile = profile
         self._sight = sight
         self._own = own
         """Its exact bytes, where the request brings several events."""
+        self._identity: Identity | None = None
         self.key = profile.key_of(sight, body)
 
     def identity(self, received_at: datetime) -> Identity:
-        profile, sight = self._profile, self._sight
-        return Identity(
-            self.key, profile.type_of(sight), profile.entity_of(sight), profile.moment_of(sight, received_at), self._own
-        )
+        # Kept: where types are not signed, the mark of an event needs it before its delivery does.
+        if self._identity is None:
+            profile, sight = self._profile, self._sight
+            at = profile.moment_of(sight, received_at)
+            self._identity = Identity(self.key, profile.type_of(sight), profile.entity_of(sight), at, self._own)
+        return self._identity
 
 
 def _met(handshakes: Sequence[Handshake], request: Request, secret: Secret | None) -> Greeting | None:

@@ -26,6 +26,7 @@ BECAUSE: Mapping[str, str] = MappingProxyType(
         "late": "older than the dedup memory: it may have been processed and forgotten",
         "disproven": "another body under a proof that came with a first one: who captured a request may have made it",
         "variant": "another body under a known key: the first one is processed under the key before the ~",
+        "type": "a known body under another type, which nobody signed: the first one has the key before the ~",
     }
 )
 """What the word means that an event is held for."""

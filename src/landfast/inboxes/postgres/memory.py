@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from datetime import datetime
 
-from landfast.domain.delivery import Delivery
+from landfast.domain.delivery import Delivery, Difference
 from landfast.domain.ids import EventId
 from landfast.domain.switch import Switch, SwitchKind
 from landfast.inboxes.postgres import rows
@@ -44,12 +44,14 @@ class Remembering:
         async with self._connections.working() as connection:
             return [EventId(event) for (event,) in await connection.fetch(SQL["recent"], since, limit)]
 
-    async def differing(self, deliveries: Sequence[Delivery]) -> Sequence[bool]:
+    async def differing(self, deliveries: Sequence[Delivery]) -> Sequence[Difference | None]:
         events = [delivery.event_id for delivery in deliveries]
         digests = [hashlib.sha256(delivery.body).digest() for delivery in deliveries]
+        types = [rows.text(delivery.type) for delivery in deliveries]
         async with self._connections.recording() as connection:
-            found = {place for (place,) in await connection.fetch(SQL["differing"], events, digests)}
-        return [place in found for place in range(1, len(deliveries) + 1)]
+            found = {row[0]: row for row in await connection.fetch(SQL["differing"], events, digests, types)}
+        differences = [found.get(place) for place in range(1, len(deliveries) + 1)]
+        return [None if row is None else Difference(*row[1:]) for row in differences]
 
     async def switches(self) -> Sequence[Switch]:
         async with self._connections.working() as connection:

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from landfast.domain.delivery import Delivery
+from landfast.domain.delivery import Delivery, Difference
 from landfast.domain.ids import EventId
 from landfast.domain.switch import Switch, SwitchKind
 from landfast.inboxes.sqlite import rows
@@ -42,7 +42,7 @@ class Remembering:
         asked = {"since": rows.micros(since), "limit": limit}
         return [EventId(event) for (event,) in await self._file.run(partial(self._read, "recent", asked))]
 
-    async def differing(self, deliveries: Sequence[Delivery]) -> Sequence[bool]:
+    async def differing(self, deliveries: Sequence[Delivery]) -> Sequence[Difference | None]:
         return await self._file.run(partial(self._differing, deliveries))
 
     async def switches(self) -> Sequence[Switch]:
@@ -77,7 +77,8 @@ class Remembering:
             found = connection.executemany(SQL["known"], [(event,) for event in events])
             return frozenset(EventId(event) for (event,) in found)
 
-    def _differing(self, deliveries: Sequence[Delivery]) -> list[bool]:
+    def _differing(self, deliveries: Sequence[Delivery]) -> list[Difference | None]:
+        asked = [{"event_id": one.event_id, "body": one.body, "type": rows.text(one.type)} for one in deliveries]
         with self._file.reading() as connection:
-            found = [ask(connection, "differing", {"event_id": one.event_id, "body": one.body}) for one in deliveries]
-        return [any(differs for (differs,) in rows_) for rows_ in found]
+            found = [next(iter(ask(connection, "differing", one)), None) for one in asked]
+        return [None if row is None else Difference(bool(row[0]), bool(row[1]), rows.moment(row[2])) for row in found]

@@ -27,11 +27,11 @@ Write a `Profile` in the module of its family, add it to that module's `PROFILES
 
 The fields
 ----------
-`key`          Only from what is signed. An id in an unsigned header is no key: who captured one body could replay it
-               under a fresh one; take `type+body` there. A field that counts attempts makes every delivery a new event:
-               then take `fields:` that stay the same. A body that only says that something changed is the same each
-               time, and a digest of it would lose every change but the first: there take `arrival`. A token proves no
-               body, so there any field is as good as another.
+`key`          Only from what is signed. An id or a type in an unsigned header is no key: who captured one body could
+               replay it under a fresh one; take `body` there. A field that counts attempts makes every delivery a new
+               event: then take `fields:` that stay the same. A body that only says that something changed is the same
+               each time, and a digest of it would lose every change but the first: there take `arrival`. A token proves
+               no body, so there any field is as good as another.
 `occurred_at`  When it happened. An event whose time is further back than the inbox remembers is held.
 `time_of_object`   Whether that is when its object last changed: that may be long ago, and such an event is not held.
 `body_varies`  Whether the same event comes with other bytes in a later delivery, such as a count of attempts: then the
@@ -53,6 +53,9 @@ The fields
                is meant unless a source says otherwise, and only that one's keys count.
 `proves_account`   False where one key signs for all clients of the provider, and nothing that is signed names ours.
 `samples`      At least one, written here, realistic, never copied. `{id}` must stand in what the key reads.
+`type_letters` Where the type stands in a header that is not signed, the pattern of those that the sender writes.
+`siblings`     There, when the same body under another type is an event of its own: seconds after the first arrival,
+               from and until. Never, unless the sender is known to send the same bytes under several types (ADR 23).
 `setup`, `traps`   Two or three short sentences of our own for the provider's page.
 
 Samples and vectors

@@ -15,9 +15,10 @@ GITHUB = Profile(
         SignedScheme(signature="header:X-Hub-Signature-256", prefix="sha256="),
         SignedScheme(signature="header:X-Hub-Signature", prefix="sha1=", algorithm="sha1"),
     ),
-    # X-GitHub-Delivery is not signed: whoever captured one body could replay it under a fresh id.
-    key="type+body",
+    # Neither X-GitHub-Delivery nor the type is signed: who captured one body could replay it under a fresh id or type.
+    key="body",
     type="header:X-GitHub-Event + body:action",
+    type_letters="[a-z_]{1,64}",
     entity=(
         "body:repository.id | body:organization.id"
         " + body:pull_request.id | body:issue.id | body:check_run.id | body:workflow_run.id | body:release.id"
@@ -107,8 +108,9 @@ BITBUCKET_CLOUD = Profile(
     title="Bitbucket Cloud",
     # Named as GitHub's older header, and not SHA-1.
     scheme=SignedScheme(signature="header:X-Hub-Signature", prefix="sha256="),
-    key="type+body",  # X-Request-UUID is not signed
+    key="body",  # X-Request-UUID is not signed
     type="header:X-Event-Key",
+    type_letters="[a-z_]{1,32}:[a-z_]{1,64}",
     entity="body:repository.uuid + body:pullrequest.id | body:issue.id",
     occurred_at="body:comment.updated_on | body:pullrequest.updated_on | body:issue.updated_on",
     time_of_object=True,
@@ -148,6 +150,7 @@ BITBUCKET_SERVER = Profile(
     scheme=SignedScheme(signature="header:X-Hub-Signature", prefix="sha256="),
     key="body",  # X-Request-Id is not signed; the body holds the kind and the time of the event
     type="body:eventKey | header:X-Event-Key",
+    type_letters="[a-z_]{1,32}(:[a-z_]{1,64}){1,2}",
     entity="body:repository.id | body:pullRequest.toRef.repository.id + body:pullRequest.id",
     occurred_at="body:date",
     samples=(
@@ -178,8 +181,9 @@ GITEA = Profile(
     name="gitea",
     title="Gitea and Forgejo",
     scheme=SignedScheme(signature="header:X-Gitea-Signature"),
-    key="type+body",  # X-Gitea-Delivery is not signed
+    key="body",  # X-Gitea-Delivery is not signed
     type="header:X-Gitea-Event + body:action",
+    type_letters="[a-z_]{1,64}",
     entity="body:repository.id + body:pull_request.id | body:issue.id | body:release.id",
     occurred_at="body:pull_request.updated_at | body:issue.updated_at | body:release.created_at",
     time_of_object=True,
@@ -215,8 +219,9 @@ GOGS = Profile(
     name="gogs",
     title="Gogs",
     scheme=SignedScheme(signature="header:X-Gogs-Signature"),
-    key="type+body",  # X-Gogs-Delivery is not signed
+    key="body",  # X-Gogs-Delivery is not signed
     type="header:X-Gogs-Event + body:action",
+    type_letters="[a-z_]{1,64}",
     entity="body:repository.id + body:pull_request.id | body:issue.id",
     occurred_at="body:pull_request.updated_at | body:issue.updated_at",
     time_of_object=True,

@@ -16,9 +16,12 @@ SHOPIFY = Profile(
         signature="header:X-Shopify-Hmac-Sha256 | header:Shopify-Hmac-Sha256",
         encoding="base64",
     ),
-    # X-Shopify-Webhook-Id is not signed, and two topics may have the same body.
-    key="type+body",
+    key="body",  # X-Shopify-Webhook-Id is not signed
     type="header:X-Shopify-Topic | header:Shopify-Topic",
+    type_letters="[a-z_]{1,64}[/.][a-z_]{1,64}",
+    # An order that is paid at once is created, paid and updated in the same words. So they come together, and each is
+    # sent again for four hours at most.
+    siblings=(0.0, 4 * HOUR),
     entity="body:admin_graphql_api_id | body:id",
     occurred_at="header:X-Shopify-Triggered-At",
     redelivery=Redelivery(timeout=5, window=4 * HOUR),
@@ -57,9 +60,12 @@ WOOCOMMERCE = Profile(
     name="woocommerce",
     title="WooCommerce",
     scheme=SignedScheme(signature="header:X-WC-Webhook-Signature", encoding="base64"),
-    # X-WC-Webhook-Delivery-ID is not signed, and two topics may have the same body.
-    key="type+body",
+    key="body",  # X-WC-Webhook-Delivery-ID is not signed
     type="header:X-WC-Webhook-Topic",
+    type_letters=r"[a-z_]{1,64}\.[A-Za-z0-9_/-]{1,100}",
+    # An order is written out when it is sent, so that created and updated are often the same words. A shop's queue may
+    # be some hours behind.
+    siblings=(0.0, 4 * HOUR),
     entity="body:id",
     occurred_at="body:date_modified_gmt",
     time_of_object=True,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from landfast.providers.profile import Profile, Redelivery, Sample
+import math
+
+from landfast.providers.profile import TOLERANCE, Profile, Redelivery, Sample
 from landfast.providers.schemes.signed import SignedScheme
 
 SANITY = Profile(
@@ -19,8 +21,12 @@ SANITY = Profile(
     ),
     # The header idempotency-key is not signed. The body is whatever the projection makes of the document: without its
     # revision in it, two changes may have the same bytes.
-    key="fields:type,body:_id,body:_rev or arrival",
+    key="fields:body:_id,body:_rev or arrival",
     type="header:sanity-operation",
+    type_letters="create|update|delete",
+    # What is deleted is sent as it was last changed. The time is signed, so a captured request is refused after that
+    # long, and what comes later was signed anew.
+    siblings=(2 * TOLERANCE, math.inf),
     entity="body:_id",
     occurred_at="body:_updatedAt",
     time_of_object=True,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from landfast.providers.catalogue.units import HOUR, MINUTE
 from landfast.providers.handshake import Handshake
-from landfast.providers.profile import Profile, Redelivery, Sample
+from landfast.providers.profile import TOLERANCE, Profile, Redelivery, Sample
 from landfast.providers.schemes.anyof import AnyOf
 from landfast.providers.schemes.keyforms import KeyForm
 from landfast.providers.schemes.signed import Encoding, SignedScheme
@@ -105,8 +107,11 @@ HOOK0 = Profile(
         prefix="v0=",
         timestamp="entry:t=",
     ),
-    key="type+body",  # X-Event-Id is not signed
+    key="body",  # X-Event-Id is not signed
     type="header:X-Event-Type",
+    type_letters="[A-Za-z0-9_.:-]{1,200}",
+    # The time is signed, so a captured request is refused after that long, and what comes later was signed anew.
+    siblings=(2 * TOLERANCE, math.inf),
     redelivery=Redelivery(timeout=15),
     samples=(
         Sample(

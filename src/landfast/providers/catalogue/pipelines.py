@@ -74,6 +74,7 @@ NETLIFY = Profile(
     ),
     key="body",  # its id is the deploy's, and each deploy has several events
     type="header:X-Netlify-Event | body:state",
+    type_letters="[a-z_]{1,64}",
     entity="body:id",
     occurred_at="body:updated_at | body:created_at",
     time_of_object=True,
@@ -106,8 +107,9 @@ SENTRY = Profile(
     name="sentry",
     title="Sentry",
     scheme=SignedScheme(signature="header:Sentry-Hook-Signature"),
-    key="type+body",  # neither Request-ID nor Sentry-Hook-Timestamp is signed
+    key="body",  # neither Request-ID nor Sentry-Hook-Timestamp is signed
     type="header:Sentry-Hook-Resource + body:action",
+    type_letters="[a-z_]{1,64}",
     entity="body:data.issue.id | body:data.event.issue_id | body:data.error.issue_id | body:data.installation.uuid",
     occurred_at="body:data.event.datetime | body:data.error.datetime | body:data.issue.lastSeen",
     time_of_object=True,

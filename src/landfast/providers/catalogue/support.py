@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from landfast.providers.catalogue.units import BORN
+from landfast.providers.catalogue.units import BORN, HOUR
 from landfast.providers.handshake import Handshake
 from landfast.providers.profile import Profile, Redelivery, Sample
 from landfast.providers.schemes.signed import SignedScheme
@@ -89,8 +89,11 @@ HELPSCOUT = Profile(
     name="helpscout",
     title="Help Scout",
     scheme=SignedScheme(signature="header:X-HelpScout-Signature", algorithm="sha1", encoding="base64"),
-    key="type+body",
+    key="body",
     type="header:X-HelpScout-Event",
+    type_letters=r"[a-z_-]{1,32}(\.[a-z_-]{1,32}){1,5}",
+    # A conversation that is created, tagged and assigned at once is sent three times in the same words.
+    siblings=(0.0, 4 * HOUR),
     entity="body:id",
     occurred_at="body:userUpdatedAt | body:createdAt",
     time_of_object=True,
@@ -112,7 +115,7 @@ HELPSCOUT = Profile(
     setup="Manage, Apps, Webhooks: enter the URL and a secret key of at most 40 characters.",
     traps=(
         "The kind of event stands in a header that is not signed.",
-        "There is no id: the digest of kind and body is the key.",
+        "There is no id: the digest of the body is the key.",
     ),
 )
 

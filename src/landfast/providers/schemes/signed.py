@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from msgspec.structs import replace
 
-from landfast.domain.body import moment
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.domain.json_limits import read_json
@@ -28,18 +26,13 @@ from landfast.providers.schemes.algorithms import (
     public_key,
 )
 from landfast.providers.schemes.keyforms import KeyForm, decode_key
+from landfast.providers.schemes.timestamps import Unit, seconds_of, written_time
 from landfast.providers.template import Template
 
 Encoding = Literal["hex", "base64", "base64url"]
-Unit = Literal["s", "ms", "iso"]
 
 MOST_ENTRIES = 16
 """Parts of one signature header. A sender that rolls its secret sends two signatures; each costs us a comparison."""
-
-LONGEST_TIMESTAMP = 15
-"""Digits: milliseconds have 13 until the year 2286, and any 15 of them fit a float exactly."""
-
-_is_written_out = re.compile(rb"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:?\d\d)").fullmatch
 
 LONGEST_ID = 256
 """Bytes of a signed message id; they have about 30."""
@@ -164,7 +157,7 @@ class SignedScheme:
         return Signature(
             self._digests(entries),
             timestamp,
-            None if timestamp is None else self._seconds(timestamp),
+            None if timestamp is None else seconds_of(timestamp, self.timestamp_unit),
             None if self._id_header is None else self._id(headers, *self._id_header),
         )
 
@@ -195,7 +188,7 @@ class SignedScheme:
         return self._template.fill(signature, request) if self.signs_once else None
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:
-        timestamp = _written_time(now, self.timestamp_unit) if self.timestamp else ""
+        timestamp = written_time(now, self.timestamp_unit) if self.timestamp else ""
         draft.headers.update(self.require)
         if self.key_name:
             header, _, setting = self.key_name.partition("=")
@@ -362,18 +355,6 @@ class SignedScheme:
             raise UnverifiedError("the signature header needs exactly one timestamp")
         return found[0]
 
-    def _seconds(self, timestamp: bytes) -> float:
-        if self.timestamp_unit == "iso":
-            # As RFC 3339 has it, offset and all: a shorter one could end earlier, and the body begin with its rest.
-            at = moment(timestamp.decode("ascii")) if _is_written_out(timestamp) else None
-            if at is None:
-                raise UnverifiedError("the timestamp is no time that a clock could show")
-            return at.timestamp()
-        # bytes.isdigit takes ASCII digits only: no sign, no point, no exponent, no Infinity.
-        if not timestamp.isdigit() or len(timestamp) > LONGEST_TIMESTAMP:
-            raise UnverifiedError("the timestamp is no number that a clock could show")
-        return int(timestamp) / 1000 if self.timestamp_unit == "ms" else int(timestamp)
-
     def _id(self, headers: Headers, name: str, key: bytes) -> bytes:
         value = only(headers, name, key)
         if not value.isascii() or len(value) > LONGEST_ID:
@@ -414,10 +395,3 @@ def _data(body: bytes) -> object:
         return read_json(body)
     except ValueError:
         return None
-
-
-def _written_time(now: float, unit: Unit) -> str:
-    if unit == "iso":
-        at = moment(int(now))
-        return "" if at is None else at.isoformat().replace("+00:00", "Z")
-    return str(int(now * 1000) if unit == "ms" else int(now))

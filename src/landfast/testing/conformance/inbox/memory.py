@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+import msgspec
+
 from landfast.domain.census import TallyReport
+from landfast.domain.delivery import Difference
 from landfast.domain.ids import BootId
 from landfast.domain.lifecycle import State
 from landfast.domain.switch import SwitchKind
@@ -74,8 +77,23 @@ class MemoryConformance:
             delivery("a", source="bank", body=b"second"),
             delivery("a", body=b"third"),
         ]
-        assert list(await bench.inbox.differing(asked)) == [False, True, False, True, False, True]
+        found = await bench.inbox.differing(asked)
+        assert [each is not None and each.body for each in found] == [False, True, False, True, False, True]
+        assert [each for each in found if each is not None and each.type] == []
         assert list(await bench.inbox.differing([])) == []
+
+    async def test_a_type_differs_from_the_one_that_is_stored_and_the_first_arrival_is_told(self, bench: Bench) -> None:
+        first = delivery("a")
+        await bench.inbox.record([first])
+        later = first.received_at + timedelta(hours=5)
+        other = msgspec.structs.replace(first, type="another", received_at=later)
+        both = msgspec.structs.replace(other, body=b"another")
+        same = msgspec.structs.replace(first, received_at=later)
+        assert list(await bench.inbox.differing([other, same, both])) == [
+            Difference(body=False, type=True, first_at=first.received_at),
+            None,
+            Difference(body=True, type=True, first_at=first.received_at),
+        ]
 
     async def test_a_thrown_switch_is_in_force_for_everybody_until_it_is_released(self, bench: Bench) -> None:
         other = await bench.another()
