@@ -11,7 +11,7 @@ import pytest
 
 from landfast.caches import redis, tending
 from landfast.caches.redis import RedisMarks, Timeline
-from landfast.domain.ids import InboxId, strict_mark
+from landfast.domain.ids import InboxId, full_mark
 from landfast.intake.remember import RememberingJournal
 from tests.caches.branch import Branch, branch, delivery, event_of, until
 from tests.valkey import Valkey
@@ -158,7 +158,7 @@ async def test_a_strict_mark_is_remembered_and_its_event_is_what_the_inbox_is_as
     async with branch(tmp_path, server.address) as one, branch(tmp_path, server.address) as other:
         await one.believes()
         await other.believes()
-        mark = strict_mark(event_of("a"), b"body")
+        mark = full_mark(event_of("a"), body=b"body")
         await one.inbox.record([delivery("a")])
         one.seen.remember([mark], events=[event_of("a")])
         await one.told()
