@@ -13,7 +13,7 @@ TESTS  ?= tests
 # Many tests wait for servers and processes more than they compute: one more at a time than there are cores.
 JOBS   ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
-.PHONY: help demo test check requirements bench mutants fuzz chaos stops soak powerloss docs format lock sbom audit clean
+.PHONY: help demo test check requirements bench mutants fuzz forgeries chaos stops soak powerloss docs format lock sbom audit clean
 
 help:            ## what can be made
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -54,6 +54,9 @@ soak: $(VENV)/dev  ## a thousand random lives of an inbox against a model, and t
 
 mutants: $(VENV)/dev  ## deliberate faults, and the tests that notice each
 	@$(BIN)/python -m tests.mutants
+
+forgeries: $(VENV)/dev  ## a million forged requests over all providers (FORGERIES): none accepted
+	@$(BIN)/python -m tests.providers.forgeries --count $(or $(FORGERIES),1000000)
 
 fuzz: $(VENV)/dev  ## random requests and bodies for FUZZ_SECONDS (60)
 	@$(BIN)/python -m tests.fuzz

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from landfast.domain.delivery import NO_SIBLINGS
+from landfast.providers import provider
 from tests.providers.arrivals import event, is_refused, sent, with_headers
 from tests.providers.keypairs import TEXT
 
@@ -38,10 +40,11 @@ def test_a_sha1_in_the_header_that_atlassian_shares_with_github_is_refused(name:
     assert is_refused(name, with_headers(draft, {"X-Hub-Signature": sha1_of(draft.body)}))
 
 
-def test_two_events_of_bitbucket_that_differ_in_their_kind_alone_are_two() -> None:
+def test_two_events_of_bitbucket_that_differ_in_their_kind_alone_share_a_key_and_the_second_is_held() -> None:
     approved = sent("bitbucket-cloud", type_="pullrequest:approved")
     updated = with_headers(approved, {"X-Event-Key": "pullrequest:updated"})
-    assert event("bitbucket-cloud", approved).key != event("bitbucket-cloud", updated).key
+    assert event("bitbucket-cloud", approved).key == event("bitbucket-cloud", updated).key
+    assert provider("bitbucket-cloud").siblings == NO_SIBLINGS
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from landfast.domain.errors import UnverifiedError
+from landfast.providers import provider
 from tests.providers.senders import NOW, event, greeting, sample_of, signed, taken
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
@@ -52,10 +53,11 @@ def test_intercom_counts_its_attempts_and_the_event_stays_the_same() -> None:
 
 
 @pytest.mark.req("R4")
-def test_two_kinds_of_help_scout_with_one_body_are_two_events() -> None:
+def test_two_kinds_of_help_scout_with_one_body_are_siblings() -> None:
     data = sample_of("helpscout")
     created, tagged = (event("helpscout", data, type_=kind) for kind in ("convo.created", "convo.tags"))
     assert (created.type, tagged.type) == ("convo.created", "convo.tags")
-    assert created.key != tagged.key
+    assert created.key == tagged.key
+    assert provider("helpscout").siblings == (0.0, 4 * 3600.0)
     assert event("helpscout", data, type_="convo.tags", at=NOW + 60).key == tagged.key
     assert (created.entity, created.occurred_at) == ("1001", NEW_YEAR)

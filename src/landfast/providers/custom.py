@@ -37,7 +37,7 @@ from landfast.providers.schemes.token import TokenScheme
 
 SCHEMES: dict[str, type[Any]] = {"signed": SignedScheme, "token": TokenScheme, "jwt": JwtScheme}
 
-_NOT_WRITTEN = {"name", "scheme", "given", "samples"}
+_NOT_WRITTEN = {"name", "scheme", "given", "samples", "siblings"}
 """Fields of a profile that no table has."""
 
 
@@ -92,6 +92,13 @@ def _check_unit(unit: str) -> None:
         raise ConfigError(f"{unit!r} is not known: use any, ms")
 
 
+def _check_letters(pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ConfigError(f"{pattern!r} is no pattern: {error}") from None
+
+
 _CHECKS: dict[str, Callable[[Any], object]] = {
     "signature": read_at,
     "token": read_at,
@@ -102,6 +109,7 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
     "signed_at_place": read_at,
     "signed_at_unit": _check_unit,
     "methods": _check_methods,
+    "type_letters": _check_letters,
 }
 """What the text of a field must mean, so that a sentence about it can name the field."""
 

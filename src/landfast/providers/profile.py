@@ -131,7 +131,8 @@ class Profile:
     _signed: tuple[Handshake, ...] = field(init=False, repr=False, compare=False)
     _proves_to_strangers: bool = field(init=False, repr=False, compare=False)
     _methods: frozenset[str] = field(init=False, repr=False, compare=False)
-    _verified_methods: frozenset[str] = field(init=False, repr=False, compare=False)
+    _greeting_methods: frozenset[str] = field(init=False, repr=False, compare=False)
+    """By which no event comes, only a handshake that nobody signs."""
     unsigned_type: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """The headers that the type is read from and nobody signs; none where the body is not signed either."""
     _type_headers: tuple[tuple[str, bytes], ...] = field(init=False, repr=False, compare=False)
@@ -156,8 +157,9 @@ class Profile:
             "_unsigned": tuple(each for each in self.handshakes if not each.is_signed),
             "_signed": tuple(each for each in self.handshakes if each.is_signed),
             "_proves_to_strangers": any(each.proves_to_strangers for each in self.handshakes),
-            "_verified_methods": frozenset(
-                [*self.methods, *(each.method for each in self.handshakes if each.is_signed)]
+            "_greeting_methods": frozenset(
+                {each.method for each in self.handshakes if not each.is_signed}
+                - {*self.methods, *(each.method for each in self.handshakes if each.is_signed)}
             ),
             "_methods": frozenset([*self.methods, *(each.method for each in self.handshakes)]),
             "_decode": _outlined(places, key_places, "body", "form"),
@@ -231,7 +233,7 @@ class Profile:
         url: str = "",
         keys: Mapping[str, bytes] = NO_KEYS,
     ) -> Proven:
-        if head.method not in self._verified_methods:
+        if head.method in self._greeting_methods:
             raise UnverifiedError(f"a {head.method} of this sender is a handshake, and this is none")
         if self._proves_to_strangers and _is_challenge(body):
             raise UnverifiedError("the body is a challenge, and anybody may have had that signed")
