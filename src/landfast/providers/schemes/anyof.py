@@ -13,6 +13,7 @@ from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.ports.provider import Hidden, KeyNeeded, Proven, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage, Scheme, once
+from landfast.providers.schemes.signed import SignedScheme
 
 
 class AnyOf:
@@ -68,6 +69,8 @@ class AnyOf:
         found: list[tuple[Scheme, Signature]] = []
         reasons = []
         for scheme in self.schemes:
+            if found and isinstance(scheme, SignedScheme) and scheme.is_absent(head):
+                continue  # a refusal that nobody reads costs as much as an HMAC
             try:
                 found.append((scheme, scheme.present(head)))
             except UnverifiedError as error:

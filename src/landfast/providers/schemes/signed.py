@@ -161,6 +161,9 @@ class SignedScheme:
             None if self._id_header is None else self._id(headers, *self._id_header),
         )
 
+    def is_absent(self, head: Head) -> bool:
+        return bool(self._headers) and all(head.headers.get(key) is None for _, key in self._headers)
+
     def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
         if self._signs_form:
             request = self._read_form(request)
