@@ -29,7 +29,7 @@ from landfast.domain.errors import (
 from landfast.domain.ids import event_id
 from landfast.intake.answers import answer_to
 from landfast.intake.source import Source
-from landfast.ports.provider import Found, Greeting, Hidden, NO_KEYS, Proven, Secret, Signature
+from landfast.ports.provider import NO_KEYS, Found, Greeting, Hidden, Proven, Secret, Signature
 from landfast.testing.signing import sample
 from tests.intake.desk import SECRET, Desk, body, source
 

@@ -17,7 +17,7 @@ from landfast.domain.errors import CommitUnknownError, LedgerUnavailableError
 from landfast.domain.event import Event
 from landfast.domain.lifecycle import State
 from landfast.intake.source import Source
-from landfast.ports.provider import Found, Greeting, Hidden, NO_KEYS, Proven, Secret, Signature
+from landfast.ports.provider import NO_KEYS, Found, Greeting, Hidden, Proven, Secret, Signature
 from landfast.providers import Profile, provider
 from landfast.testing.factory import deliveries
 from tests.inboxes.postgres_bench import PostgresBench
