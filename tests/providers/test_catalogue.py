@@ -193,4 +193,4 @@ def _signed_fields(body: bytes) -> dict[str, str]:
 def _is_same_form(one: bytes, other: bytes) -> bool:
     draft = Draft(one, {"Content-Type": "application/x-www-form-urlencoded"})
     changed = Draft(other, {"Content-Type": "application/x-www-form-urlencoded"})
-    return draft.request().sorted_form() == changed.request().sorted_form()
+    return draft.request().as_form().sorted_form() == changed.request().as_form().sorted_form()

@@ -39,7 +39,7 @@ def accepted(one: Victim, pairs: Sequence[tuple[bytes, bytes]]) -> bool:
     head = Head(sent.method, "/in/source", sent.query, Headers(pairs))
     try:
         signature = one.profile.present(head)
-        one.profile.verify(signature, head, sent.body, one.source.secrets, url=one.source.url_of(head))
+        one.profile.verify(signature, head, sent.body, one.source.secrets, url=one.source.public_url)
     except UnverifiedError:
         return False
     return True
