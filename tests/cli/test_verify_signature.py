@@ -265,14 +265,14 @@ def test_another_provider_is_corrected_where_it_was_said(landfast: Run) -> None:
     assert told["reason"] == sentence.format("the source's provider")
 
 
-def test_a_header_that_type_and_key_need_is_asked_for(landfast: Run) -> None:
+def test_a_header_that_the_type_needs_is_asked_for(landfast: Run) -> None:
     headers = signed_request("github", BODY, SECRET, now=NOW, type="push").headers
     Path("body").write_bytes(BODY)
     command = ["--provider", "github", "--secret", SECRET, "--body-file", "body", "--json"]
     command += ["--header", f"X-Hub-Signature-256: {headers['X-Hub-Signature-256']}"]
     told = landfast("verify-signature", *command).json
     assert (told["valid"], told["type"]) == (True, "")
-    assert told["note"] == "type and key need the header X-GitHub-Event: give it with --header"
+    assert told["note"] == "type needs the header X-GitHub-Event: give it with --header"
     assert "note" not in landfast("verify-signature", *command, "--header", "X-GitHub-Event: push").json
 
 
