@@ -330,7 +330,7 @@ async def test_an_unsafe_ledger_stops_no_intake(
 
 async def _has_breaker(client: Client) -> bool:
     status, layers = await client.ready()
-    return status == 200 and layers.get("breakers") == "ledger"
+    return status == 200 and layers.get("breakers") == "1"
 
 
 @pytest.mark.req("R55")
