@@ -149,6 +149,7 @@ EBAY = Profile(
     name="ebay",
     title="eBay notifications",
     scheme=EbayScheme(),
+    proves_account=False,
     key="body:notification.notificationId",  # publishAttemptCount and publishDate change with each attempt
     body_varies=True,
     type="body:metadata.topic",

@@ -95,6 +95,8 @@ def _content(signature: Signature, request: Request, webhook: bytes) -> bytes:
 def _fetched(request: Request) -> PublicKey:
     named = only(request.head.headers, "PAYPAL-CERT-URL", b"paypal-cert-url").decode("latin-1")
     is_sandbox = request.settings.get("environment") == "sandbox"
+    if (CERTIFICATES if is_sandbox else SANDBOX_CERTIFICATES).fullmatch(named):
+        raise UnverifiedError("the address of the key is not the one of the source's environment")
     url = pinned(named, SANDBOX_CERTIFICATES if is_sandbox else CERTIFICATES)
     document = request.keys.get(url)
     if document is None:
