@@ -58,7 +58,7 @@ mutants: $(VENV)/dev  ## deliberate faults, and the tests that notice each
 forgeries: $(VENV)/dev  ## a million forged requests over all providers (FORGERIES): none accepted
 	@$(BIN)/python -m tests.providers.forgeries --count $(or $(FORGERIES),1000000)
 
-fuzz: $(VENV)/dev  ## random requests and bodies for FUZZ_SECONDS (60)
+fuzz: $(VENV)/dev  ## random requests and bodies for FUZZ_SECONDS (60), or FUZZ_STREAMS hostile streams
 	@$(BIN)/python -m tests.fuzz
 
 docs: $(VENV)/dev  ## draw the pages of docs/reference from the code

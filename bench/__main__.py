@@ -16,6 +16,7 @@ from bench import goals, load, machine, report
 from bench.rows import (
     Row,
     acks,
+    attacks,
     claim,
     crowd,
     fairness,
@@ -28,7 +29,7 @@ from bench.rows import (
 from bench.stage import QUICK, ROOT, Sizes, Stage
 from bench.stores import DiskPostgres
 
-PARTS = ("verification", "acks", "latency", "crowd", "layers", "processing", "fairness", "claim")
+PARTS = ("verification", "acks", "latency", "crowd", "attacks", "layers", "processing", "fairness", "claim")
 
 
 def main() -> None:
@@ -56,6 +57,8 @@ async def _rows(stage: Stage, parts: list[str] | tuple[str, ...]) -> list[Row]:
         made += await latency.rows(stage, _maxima(made))
     if "crowd" in parts:
         made += await crowd.rows(stage)
+    if "attacks" in parts:
+        made += await attacks.rows(stage)
     if "layers" in parts:
         made += await layers.rows(stage, _maxima(made)["PostgreSQL"])
     if "processing" in parts:

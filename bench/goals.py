@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from bench.rows import Row, acks, claim, crowd, fairness, latency, layers, processing, verification
+from bench.rows import Row, acks, attacks, claim, crowd, fairness, latency, layers, processing, verification
 
 
 class Goal(NamedTuple):
@@ -42,6 +42,8 @@ def all_goals(finished: int) -> Sequence[Goal]:
         Goal(latency.HALF.format("p99", "PostgreSQL"), None, 10, "at most"),
         Goal(latency.HALF.format("p99", "SQLite"), None, 10, "at most"),
         Goal(crowd.AMONG, crowd.ALONE, 2, "at most"),
+        *(Goal(row, attacks.CALM, 3, "at most") for row in attacks.names((1, 16))),
+        Goal(attacks.MEMORY, None, 250, "at most"),
         Goal(fairness.ALONE.format("PostgreSQL"), None, 100, "at most"),
         Goal(fairness.ALONE.format("SQLite"), None, 100, "at most"),
         Goal(fairness.BESIDE, None, 1000, "at most"),

@@ -33,6 +33,8 @@ class Sizes:
     backlog: int = 40_000
     """Events of one end-to-end run."""
     paced_seconds: float = 10.0
+    attackers: tuple[int, ...] = (1, 16)
+    """Connections of those who attack, in turn."""
     idle_events: int = 200
     finished: int = 1_000_000
     claims: int = 60
@@ -47,6 +49,7 @@ QUICK = Sizes(
     seeds_requests=3_000,
     backlog=300,
     paced_seconds=0.5,
+    attackers=(16,),
     idle_events=3,
     finished=2_000,
     claims=5,
@@ -107,7 +110,13 @@ class Stage:
 
     @asynccontextmanager
     async def serving(
-        self, store: Store, *, workers: int, intakes: int = 1, settings: Mapping[str, str] = MappingProxyType({})
+        self,
+        store: Store,
+        *,
+        workers: int,
+        intakes: int = 1,
+        settings: Mapping[str, str] = MappingProxyType({}),
+        app: str = "shop.py",
     ) -> AsyncIterator[Serve]:
         """The real command, with its log in a file."""
         env = os.environ | {
@@ -117,9 +126,11 @@ class Stage:
             "PYTHONPATH": str(ROOT),
             **settings,
         }
-        app = str(ROOT / "bench" / "shop.py")
         serve = await Serve.start(
-            app, self.folder, env=env, options=["--workers", str(workers), "--intakes", str(intakes)]
+            str(ROOT / "bench" / app),
+            self.folder,
+            env=env,
+            options=["--workers", str(workers), "--intakes", str(intakes)],
         )
         try:
             yield serve

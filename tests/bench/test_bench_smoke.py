@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from bench import deliveries, goals
-from bench.rows import acks, claim, crowd, fairness, latency, layers, processing, verification
+from bench.rows import acks, attacks, claim, crowd, fairness, latency, layers, processing, verification
 from bench.stage import QUICK, ROOT
 from landfast.app.sources import profile_of
 from landfast.config import SourceSettings
@@ -37,6 +37,9 @@ ROWS = {
     layers.INTAKES.format(2),
     crowd.ALONE,
     crowd.AMONG,
+    attacks.CALM,
+    *attacks.names(QUICK.attackers),
+    attacks.MEMORY,
     *(fairness.ALONE.format(store) for store in STORES),
     fairness.BESIDE,
     claim.EMPTY,

@@ -1,5 +1,6 @@
 """`make fuzz`: random requests, headers and bodies for FUZZ_SECONDS (60), from FUZZ_SEED (drawn and printed).
 
+With FUZZ_STREAMS it is that many hostile streams of requests instead, however long they take: 100,000 take some minutes.
 A finding prints the line that repeats it: python -m tests.fuzz TARGET SEED NUMBER.
 """
 
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import random
 import sys
@@ -30,11 +32,11 @@ TARGETS: dict[str, tuple[type[Any], float]] = {
 """Each with its share of the time."""
 
 
-async def fuzz(name: str, seed: int, *, seconds: float) -> tuple[int, Any]:
+async def fuzz(name: str, seed: int, *, seconds: float = math.inf, cases: float = math.inf) -> tuple[int, Any]:
     """How many cases held, and the target with its counts; a case that does not hold raises, with its number."""
     target = TARGETS[name][0]()
     number, ends = 0, time.monotonic() + seconds
-    while time.monotonic() < ends:
+    while number < cases and time.monotonic() < ends:
         try:
             await case(target, name, seed, number)
         except BaseException as error:
@@ -60,10 +62,14 @@ def main(arguments: list[str]) -> int:
     seed = int(os.environ.get("FUZZ_SEED") or random.SystemRandom().randrange(10**9))
     print(f"seed {seed}: FUZZ_SEED={seed} make fuzz", flush=True)
     failed = False
+    streams = int(os.environ.get("FUZZ_STREAMS", "0"))
     for name, (_, share) in TARGETS.items():
+        if streams and name != "protocol":
+            continue
+        bound = {"cases": streams} if streams else {"seconds": seconds * share}
         started = time.monotonic()
         try:
-            count, target = asyncio.run(fuzz(name, seed, seconds=seconds * share))
+            count, target = asyncio.run(fuzz(name, seed, **bound))
         except BaseException:  # noqa: BLE001 - whatever it is, it is the finding
             traceback.print_exc()
             failed = True

@@ -37,6 +37,13 @@ async def test_nothing_random_gets_past(name: str) -> None:
     print(f"{name}: {count} executions from seed {SEED}")
 
 
+@pytest.mark.req("R1")
+async def test_a_number_of_hostile_streams_can_be_asked_for() -> None:
+    """`FUZZ_STREAMS=100000 make fuzz` is the long run of this one."""
+    count, target = await fuzz("protocol", SEED + 1, cases=500)
+    assert count == 500 and sum(target.statuses.values()) > 0
+
+
 async def test_the_same_seed_draws_the_same_cases() -> None:
     first, second = Protocol(), Protocol()
     for target in (first, second):

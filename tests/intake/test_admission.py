@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
 from dataclasses import replace
 from ipaddress import ip_address
@@ -84,6 +85,48 @@ def test_a_trusted_proxy_says_whether_it_was_https(
     assert origin_of(head(peer, *lines, is_secure=is_secure), PROXIES).is_secure is expected
 
 
+@pytest.mark.parametrize(
+    ("addresses", "protocols", "expected"),
+    [
+        ("203.0.113.5, 10.0.0.2", "http, https", False),  # plain to the outer proxy, TLS between the two
+        ("203.0.113.5, 10.0.0.2", "https, http", True),
+        ("203.0.113.5, 10.0.0.2", "https", True),
+        ("1.2.3.4, 203.0.113.5", "https, http", False),  # the first of both is what a stranger says
+        ("1.2.3.4, 203.0.113.5, 10.0.0.2", "https, http, https", False),
+    ],
+)
+def test_the_protocol_that_counts_stands_beside_the_clients_address(
+    addresses: str, protocols: str, expected: bool
+) -> None:
+    lines = [("X-Forwarded-For", addresses), ("X-Forwarded-Proto", protocols)]
+    assert origin_of(head("10.0.0.1", *lines), PROXIES).is_secure is expected
+
+
+def test_no_source_takes_all_places_before_the_commit() -> None:
+    flood, other = source(), source("slack", "slack")
+    admission = Admission([flood, other], clock=ManualClock(), most=100)
+    taken = 0
+    with contextlib.suppress(OverloadedError):
+        while taken < 100:
+            admission.check(flood, head("192.0.2.1"))
+            admission.enter(flood)
+            taken += 1
+    assert taken == 50
+    for _ in range(25):
+        admission.check(other, head("192.0.2.1"))
+        admission.enter(other)
+    admission.leave(flood)
+    assert admission.in_flight == 74
+
+
+def test_a_source_without_neighbours_may_take_all_places() -> None:
+    alone = source()
+    admission = Admission([alone], clock=ManualClock(), most=100)
+    for _ in range(100):
+        admission.check(alone, head("192.0.2.1"))
+        admission.enter(alone)
+
+
 def test_an_address_with_a_zone_is_in_its_network() -> None:
     assert address_of("fe80::1%eth0") in Networks(["fe80::/10"])
     assert address_of("") not in Networks(["0.0.0.0/0", "::/0"])
@@ -143,7 +186,7 @@ def desk() -> Desk:
 
 @pytest.mark.req("R11")
 async def test_beyond_the_budget_of_requests_in_flight_the_answer_is_503_before_the_body_is_read() -> None:
-    desk = Desk(rules={"most": 3})
+    desk = Desk(sources=(source(),), rules={"most": 3})
     desk.recorder.gate.clear()
     waiting = [desk.receive(body(number)) for number in range(3)]
     with pytest.raises(OverloadedError):

@@ -10,14 +10,16 @@ from datetime import UTC, datetime
 
 import pytest
 
+from landfast.caches.local import LocalSeen
 from landfast.domain.answer import Answer
 from landfast.domain.census import SourceTally
 from landfast.domain.delivery import Delivery, Identity
-from landfast.domain.errors import RowRefusedError
+from landfast.domain.errors import OverloadedError, RowRefusedError
+from landfast.domain.ids import event_id
 from landfast.intake import record
-from landfast.intake.record import Outcome
+from landfast.intake.record import GroupCommit, Outcome
 from landfast.testing.factory import deliveries, delivery
-from tests.intake.desk import Desk, body
+from tests.intake.desk import CountingWakeup, Desk, MemoryRecorder, body
 
 
 @pytest.fixture
@@ -188,3 +190,34 @@ def put(desk: Desk, key: str, content: bytes) -> asyncio.Future[Outcome]:
     later: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
     desk.group.record([delivery], later.set_result)
     return later
+
+
+async def test_no_source_takes_all_bytes_before_the_commit() -> None:
+    recorder = MemoryRecorder()
+    recorder.gate.clear()
+    group = GroupCommit(recorder, seen=LocalSeen(), wakeup=CountingWakeup(), budget=10_000, has_neighbours=True)
+    concluded: list[object] = []
+
+    def deliver(name: str, number: int) -> None:
+        made = Delivery(
+            source=name,
+            key=str(number),
+            type="t",
+            entity=None,
+            occurred_at=None,
+            received_at=datetime.now(UTC),
+            headers=b"[]",
+            body=b"x" * 998,
+            event_id=event_id(name, str(number)),
+        )
+        group.record([made], concluded.append)
+
+    for number in range(5):
+        deliver("flood", number)
+    with pytest.raises(OverloadedError, match="of this source"):
+        deliver("flood", 5)
+    for number in range(2):
+        deliver("other", number)
+    recorder.gate.set()
+    await group.close()
+    assert len(concluded) == 7 and set(group._held_of.values()) == {0}

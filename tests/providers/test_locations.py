@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -41,3 +42,31 @@ def test_only_body_item_and_parent_have_names(place: str) -> None:
 @pytest.mark.parametrize("place", ["name:body", "body:*.date", "body:id | name:body"])
 def test_a_field_of_any_name_is_never_skipped_by_the_outline(place: str) -> None:
     assert outline(paths(place, "body"))(b'{"id":1,"message":{"date":7}}') == {"id": 1, "message": {"date": 7}}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (b'{"id":"evt_1","type":"paid","rest":[1]}', {"id": "evt_1", "type": "paid"}),
+        (b'{"id":"evt_1","type":[[],[]],"data":{"id":7}}', {"id": "evt_1", "data": {"id": 7}}),
+        (b'{"id":"evt_1","data":[{"id":7}]}', {"id": "evt_1"}),
+        (b'{"id":"evt_1","data":"text"}', {"id": "evt_1", "data": "text"}),
+        (b'{"id":{"a":1},"data":{"id":[]}}', {"data": {}}),
+        (b"[[],[]]", None),
+        (b'"text"', None),
+    ],
+)
+def test_what_has_another_shape_is_not_there_and_its_neighbours_are(text: bytes, found: Any) -> None:
+    assert outline([["id"], ["type"], ["data"], ["data", "id"]])(text) == found
+
+
+@pytest.mark.parametrize("text", [b"[" + b"[]," * 100_000 + b"[]]", b'{"id":[' + b"[]," * 100_000 + b'[]],"type":"t"}'])
+def test_nothing_is_decoded_that_no_path_leads_to(text: bytes) -> None:
+    """Counted by what it keeps: 100,000 lists would be 5 MB."""
+    decode = outline([["id"], ["type"]])
+    tracemalloc.start()
+    try:
+        decode(text)
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()

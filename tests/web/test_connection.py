@@ -339,10 +339,11 @@ async def test_a_client_gone_before_its_answer_still_has_its_event_stored(
 
 async def test_beyond_the_budget_of_unproven_bytes_the_slowest_makes_room_for_a_newcomer(open_shop: OpenShop) -> None:
     shop = await open_shop(desk=Desk(unproven=Unproven(2 * len(body()) - 21)))
-    first, second = await shop.connect(), await shop.connect()
+    first = await shop.connect()
     await first.send(shop.post(body())[:-10])
     await shop.until(lambda: shop.desk.unproven.total > 0)
     shop.pass_time(1)
+    second = await shop.connect()
     await second.send(shop.post(body(2))[:-10])
     reply = await first.reply()
     assert reply.status == 503 and reply.closes and reply.headers["retry-after"] == "5"

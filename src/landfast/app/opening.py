@@ -63,7 +63,7 @@ async def intake(
             meters=lambda: {**seen.meters(), **recorder.meters(), **kept.meters(), **intake.repeats.meters()},
         )
         async with journaled(settings, inbox, clock=clock, seen=seen, wakeup=wakeup) as kept:
-            recorder = GroupCommit(kept.journal, seen=seen, wakeup=wakeup)
+            recorder = GroupCommit(kept.journal, seen=seen, wakeup=wakeup, has_neighbours=len(sources) > 1)
             tally.start()
             try:
                 intake = Intake(

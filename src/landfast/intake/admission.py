@@ -53,6 +53,7 @@ class Admission:
         self._most = most
         self.in_flight = 0
         """Whole requests that are not answered yet."""
+        self._in_flight_of = dict.fromkeys([each.name for each in sources], 0)
 
     def check(self, source: Source, head: Head) -> None:
         """Whether there is any point in reading this request. ForbiddenError or OverloadedError if not."""
@@ -61,6 +62,19 @@ class Admission:
             self._check_origin(gate, head)
         if self.in_flight >= self._most:
             raise OverloadedError("too many requests wait for their commit")
+        # Each may have as many as are still free: half alone, a third beside another that does the same.
+        mine = self._in_flight_of.get(source.name, 0)
+        if mine >= self._most - self.in_flight and len(self._in_flight_of) > 1:
+            raise OverloadedError("too many requests of this source wait for their commit")
+
+    def enter(self, source: Source) -> None:
+        """A whole request waits for its COMMIT, until `leave`."""
+        self.in_flight += 1
+        self._in_flight_of[source.name] += 1
+
+    def leave(self, source: Source) -> None:
+        self.in_flight -= 1
+        self._in_flight_of[source.name] -= 1
 
     def throttle(self, source: Source, events: Sequence[EventId]) -> None:
         """TooManyError for a verified delivery beyond its source's rate, or with an event beyond the rate of one."""

@@ -40,9 +40,12 @@ def origin_of(head: Head, trusted: Networks) -> Origin:
     peer = address_of(head.peer)
     if peer not in trusted:
         return Origin(peer, head.is_secure)
+    client, hops = _client(peer, head.headers, trusted)
     protocols = _listed(head.headers, b"x-forwarded-proto")
-    is_secure = protocols[-1].lower() == "https" if protocols else head.is_secure
-    return Origin(_client(peer, head.headers, trusted), is_secure)
+    # Each proxy may add one: the client's own stands beside its address. Where there are fewer, the leftmost is what
+    # the outermost proxy of ours has written.
+    is_secure = protocols[-min(hops, len(protocols))].lower() == "https" if protocols else head.is_secure
+    return Origin(client, is_secure)
 
 
 def address_of(text: str) -> Address | None:
@@ -60,15 +63,16 @@ def address_of(text: str) -> Address | None:
     return found.ipv4_mapped or IPv6Address(int(found))  # without a zone: it may be any text, and names a cable of ours
 
 
-def _client(peer: Address | None, headers: Headers, trusted: Networks) -> Address | None:
-    """Each proxy adds the address that it was called from on the right. So the first from there that is none of ours is
-    the last that one of ours has seen; everything left of it is what a stranger says."""
-    client = peer
+def _client(peer: Address | None, headers: Headers, trusted: Networks) -> tuple[Address | None, int]:
+    """Its address, and where that stands from the right. Each proxy adds the address that it was called from on the
+    right. So the first from there that is none of ours is the last that one of ours has seen; everything left of it is
+    what a stranger says."""
+    client, hops = peer, 0
     for text in reversed(_listed(headers, b"x-forwarded-for")):
-        client = address_of(text)
+        client, hops = address_of(text), hops + 1
         if client not in trusted:
             break
-    return client
+    return client, max(hops, 1)
 
 
 def _listed(headers: Headers, name: bytes) -> list[str]:

@@ -156,7 +156,7 @@ class Intake:
             return None
         except Exception as error:  # noqa: BLE001 - an error in here is answered like any other, never shown
             return self._reject(source.name, error, source, head, body)
-        self._admission.in_flight += 1  # until `_conclude`, which is called in any case
+        self._admission.enter(source)  # until `_conclude`, which is called in any case
         return None
 
     async def respond(self, admitted: Admitted, body: bytes) -> Answer:
@@ -203,7 +203,7 @@ class Intake:
         return greeting.answer
 
     def _conclude(self, source: Source, first: EventId, answered: Answered, outcome: Outcome) -> None:
-        self._admission.in_flight -= 1
+        self._admission.leave(source)
         answered(self._answer(source, first, outcome))
 
     def _answer(self, source: Source, first: EventId, outcome: Outcome) -> Answer:

@@ -39,10 +39,11 @@ Knows = Callable[[EventId], bool]
 class _Waiting:
     """One request: all of its deliveries are recorded, or none."""
 
-    __slots__ = ("conclude", "deliveries", "has_waited", "recorded", "size")
+    __slots__ = ("conclude", "deliveries", "has_waited", "recorded", "size", "source")
 
     def __init__(self, deliveries: Sequence[Delivery], conclude: Conclude) -> None:
         self.deliveries = deliveries
+        self.source = deliveries[0].source
         self.conclude = conclude
         self.size = sum([len(delivery.body) + len(delivery.headers) for delivery in deliveries])
         self.recorded: list[Recorded] = []
@@ -57,11 +58,17 @@ class _Waiting:
 
 
 class GroupCommit:
-    def __init__(self, journal: Journal, *, seen: Seen, wakeup: Wakeup, budget: int = BUDGET) -> None:
+    def __init__(
+        self, journal: Journal, *, seen: Seen, wakeup: Wakeup, budget: int = BUDGET, has_neighbours: bool = False
+    ) -> None:
         self._journal = journal
         self._seen = seen
         self._wakeup = wakeup
         self._budget = budget
+        self._has_neighbours = has_neighbours
+        """Several sources share the budget. Each may have as much of it as is still free: half of it alone, a third of
+        it beside one that does the same. So no source takes what another needs."""
+        self._held_of: dict[str, int] = {}
         self._waiting: deque[_Waiting] = deque()
         self._held = 0
         self._commits: asyncio.Task[None] | None = None
@@ -77,7 +84,11 @@ class GroupCommit:
         # One request alone may exceed the budget, or it could never be taken.
         if self._held and self._held + request.size > self._budget:
             raise OverloadedError
+        mine = self._held_of.get(request.source, 0)
+        if mine and self._has_neighbours and mine + request.size > self._budget - self._held:
+            raise OverloadedError("too much of this source waits for its commit")
         self._held += request.size
+        self._held_of[request.source] = mine + request.size
         self._waiting.append(request)
         self._start()
 
@@ -228,6 +239,7 @@ class GroupCommit:
     def _conclude_all(self, batch: list[_Waiting], error: Exception | None) -> None:
         for request in batch:
             self._held -= request.size
+            self._held_of[request.source] -= request.size
             try:
                 request.conclude(request.recorded if error is None else error)
             except Exception as failure:  # noqa: BLE001 - one connection that fails must not keep its neighbours waiting

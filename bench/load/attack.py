@@ -1,0 +1,96 @@
+"""Strangers: `python -m bench.load.attack '{...}'` attacks a server in one way until it is killed.
+
+Nobody here has a secret. Whoever is cut off connects again at once, and sends as fast as the server reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections.abc import Callable
+
+import msgspec
+import uvloop
+
+SILENT_SECONDS = 3_600.0
+
+
+class Attack(msgspec.Struct, frozen=True, kw_only=True):
+    port: int
+    kind: str
+    connections: int
+
+
+class Way(msgspec.Struct, frozen=True):
+    """One way to attack: what a connection sends, and whether it then falls silent."""
+
+    opening: Callable[[], bytes]
+    goes_on: Callable[[], bytes] = bytes
+    """Sent again and again after the opening; nothing, where the connection ends with it."""
+    is_silent: bool = False
+
+
+def _head(source: str, *lines: bytes) -> bytes:
+    forged = b"Stripe-Signature: t=%d,v1=%s" % (time.time(), b"0" * 64)
+    signed = [forged, b"X-Hub-Signature-256: sha256=" + b"0" * 64, b"X-GitHub-Event: push"]
+    return b"\r\n".join([b"POST /in/%s HTTP/1.1" % source.encode(), b"Host: a", *signed, *lines]) + b"\r\n\r\n"
+
+
+def _sized(source: str, body: bytes) -> bytes:
+    return _head(source, b"Content-Type: application/json", b"Content-Length: %d" % len(body)) + body
+
+
+NOBODY = b"POST /x HTTP/1.1\r\nHost: a\r\n\r\n"
+HEALTH = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
+WIDE = b'{"signature":[' + b"[]," * 300_000 + b"[]]}"
+DEEP = b"[" * 500_000 + b"]" * 500_000
+WAYS = {
+    "pipelined refusals": Way(lambda: NOBODY * 9_000),
+    "pipelined health checks": Way(lambda: HEALTH * 100, lambda: HEALTH * 2_000),
+    "tiny chunks": Way(lambda: _head("stripe", b"Transfer-Encoding: chunked"), lambda: b"5\r\nxxxxx\r\n" * 20_000),
+    "wide lists": Way(lambda: _sized("mailgun", WIDE)),
+    "deep lists": Way(lambda: _sized("mailgun", DEEP)),
+    "banked bodies": Way(
+        lambda: _head("github", b"Content-Length: %d" % (25 << 20)) + b"x" * (20 << 20), is_silent=True
+    ),
+    "a connection flood": Way(bytes),
+    "a log flood": Way(lambda: _sized("stripe", b"{}")),
+}
+
+
+async def _attack(port: int, way: Way) -> None:
+    while True:
+        with contextlib.suppress(OSError):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            try:
+                await _send(reader, writer, way)
+            finally:
+                writer.transport.abort()
+        await asyncio.sleep(0)
+
+
+async def _send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: Way) -> None:
+    writer.write(way.opening())
+    await writer.drain()
+    if way.is_silent:
+        await asyncio.wait_for(reader.read(), SILENT_SECONDS)
+        return
+    while (more := way.goes_on()) and not reader.at_eof():
+        writer.write(more)
+        await writer.drain()
+        await asyncio.sleep(0)
+    if way.opening():
+        await reader.read()
+
+
+async def _main() -> None:
+    asked = msgspec.json.decode(sys.argv[1], type=Attack)
+    sys.stdout.buffer.write(b"open\n")
+    sys.stdout.flush()
+    await asyncio.gather(*(_attack(asked.port, WAYS[asked.kind]) for _ in range(asked.connections)))
+
+
+if __name__ == "__main__":
+    uvloop.run(_main())
