@@ -273,3 +273,19 @@ def test_the_log_says_who_was_not_let_in() -> None:
         Admission([limited], clock=ManualClock()).check(limited, head("203.0.113.5"))
     with pytest.raises(ForbiddenError, match="an unknown address"):
         Admission([limited], clock=ManualClock()).check(limited, head(""))
+
+
+@pytest.mark.req("R11")
+@pytest.mark.parametrize("limits", [{"event_rate": 1.0}, {"byte_rate": 500.0}], ids=["events", "bytes"])
+async def test_a_source_beyond_its_rate_of_events_or_bytes_is_told_429(limits: dict[str, float]) -> None:
+    desk = Desk(sources=(replace(source(), **limits), source("slack", "slack")))
+    assert [(await desk.deliver(body(number))).status for number in range(2)] == [200, 429]
+    desk.clock.advance(1)
+    assert (await desk.deliver(body(2))).status == 200
+
+
+def test_what_is_more_than_a_bucket_is_taken_from_a_full_one_and_paid_for_later() -> None:
+    bucket = Bucket(10.0, 0.0)
+    assert bucket.take(0.0, 25.0)
+    assert not bucket.take(1.4, 1.0)
+    assert bucket.take(1.6, 1.0)

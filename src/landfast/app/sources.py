@@ -83,6 +83,8 @@ def source_of(settings: SourceSettings, overall: Settings) -> Source:
         memory=math.inf if profile.time_of_object else overall.dedup_memory,
         rate=settings.rate,
         key_rate=settings.key_rate,
+        event_rate=settings.event_rate,
+        byte_rate=settings.byte_rate,
         allow_from=settings.allow_from,
     )
 

@@ -71,6 +71,8 @@ SOURCE_KEYS: Mapping[str, Key] = MappingProxyType(
         "unsigned_type": Key(str, '"hold"', one_of=UNSIGNED_TYPE),
         "rate": Key(float, "100", 0.01, 1_000_000),
         "key_rate": Key(float, "10", 0.01, 1_000_000),
+        "event_rate": Key(float, "1000", 0.01, 1_000_000),
+        "byte_rate": Key(float, "1048576", 1, 1e12),
         "allow_from": Key(list, '["192.0.2.0/24"]'),
         "unhandled": Key(str, '"done"', one_of=UNHANDLED),
         "ignore": Key(list, '["invoice.*"]'),

@@ -7,7 +7,7 @@ on how often, before anybody has proved who they are, would let a stranger use u
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from landfast.domain import answer
 from landfast.domain.answer import Answer
@@ -48,7 +48,9 @@ class Admission:
         self._https_only = https_only
         self._trusted = Networks(trusted_proxies)
         self._gates = {each.name: Networks(each.allow_from) for each in sources if each.allow_from or https_only}
-        self._rates = {each.name: Bucket(each.rate, clock.monotonic()) for each in sources if each.rate is not None}
+        self._rates = _buckets({each.name: each.rate for each in sources}, clock)
+        self._events = _buckets({each.name: each.event_rate for each in sources}, clock)
+        self._bytes = _buckets({each.name: each.byte_rate for each in sources}, clock)
         self._keys: OrderedDict[EventId, Bucket] = OrderedDict()
         self._most = most
         self.in_flight = 0
@@ -76,15 +78,26 @@ class Admission:
         self.in_flight -= 1
         self._in_flight_of[source.name] -= 1
 
-    def throttle(self, source: Source, events: Sequence[EventId]) -> None:
-        """TooManyError for a verified delivery beyond its source's rate, or with an event beyond the rate of one."""
+    def throttle(self, source: Source, events: Sequence[EventId], size: int = 0) -> None:
+        """TooManyError for a verified delivery beyond one of its source's rates, or with an event beyond the rate of
+        one."""
         bucket = self._rates.get(source.name)
         if bucket is not None and not bucket.take(self._clock.monotonic()):
             raise TooManyError(f"more than {source.rate:g} a second")
+        if self._events or self._bytes:
+            self._check_amounts(source, len(events), size)
         if source.key_rate is not None:
             for event in dict.fromkeys(events):  # a batch that has one twice is one delivery of it, or it never got in
                 if not self._bucket(event, source.key_rate).take(self._clock.monotonic()):
                     raise TooManyError(f"more than {source.key_rate:g} a second of one event")
+
+    def _check_amounts(self, source: Source, events: int, size: int) -> None:
+        now = self._clock.monotonic()
+        of_events, of_bytes = self._events.get(source.name), self._bytes.get(source.name)
+        if of_events is not None and not of_events.take(now, events):
+            raise TooManyError(f"more than {source.event_rate:g} events a second")
+        if of_bytes is not None and not of_bytes.take(now, size):
+            raise TooManyError(f"more than {source.byte_rate:g} bytes a second")
 
     def later(self, error: OverloadedError | TooManyError) -> Answer:
         """When to come again. Without chance, everybody is told the same."""
@@ -108,8 +121,13 @@ class Admission:
         return bucket
 
 
+def _buckets(rates: Mapping[str, float | None], clock: Clock) -> dict[str, Bucket]:
+    return {name: Bucket(rate, clock.monotonic()) for name, rate in rates.items() if rate is not None}
+
+
 class Bucket:
-    """So many a second, and at most one second's worth at once; a single one always."""
+    """So many a second, and at most one second's worth at once; a single one always. What is more than that comes out
+    of a full bucket, or it could never be taken, and is paid for by those who come next."""
 
     __slots__ = ("_at", "_burst", "_left", "_rate")
 
@@ -118,10 +136,10 @@ class Bucket:
         self._burst = self._left = max(rate, 1.0)
         self._at = now
 
-    def take(self, now: float) -> bool:
+    def take(self, now: float, amount: float = 1.0) -> bool:
         self._left = min(self._burst, self._left + (now - self._at) * self._rate)
         self._at = now
-        if self._left < 1.0:
+        if self._left < min(amount, self._burst):
             return False
-        self._left -= 1.0
+        self._left -= amount
         return True

@@ -139,7 +139,7 @@ class Intake:
                 self._tally.withdrawn(source.name)
                 return source.provider.thanks or EMPTY
             events = [event_of(source, each) for each in found]
-            self._admission.throttle(source, events)
+            self._admission.throttle(source, events, len(body))
             if source.counts_repeats:
                 self.repeats.note(source.name, body)
             proof = proof_in(source, admitted.signature, proven) if source.binds_proofs else None

@@ -43,6 +43,10 @@ class Source:
     key_rate: float | None = None
     """The same for deliveries of one event. It costs: a duplicate beyond it is told 429, and not the 200 that would end
     its sender's retries."""
+    event_rate: float | None = None
+    """Verified events a second: a delivery may bring many."""
+    byte_rate: float | None = None
+    """Bytes of verified bodies a second."""
     allow_from: tuple[str, ...] = ()
     """Addresses and networks that may send; everybody unless it is set."""
 
