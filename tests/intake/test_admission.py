@@ -7,6 +7,7 @@ import contextlib
 from collections import Counter
 from dataclasses import replace
 from ipaddress import ip_address
+from typing import Any
 
 import pytest
 
@@ -277,7 +278,7 @@ def test_the_log_says_who_was_not_let_in() -> None:
 
 @pytest.mark.req("R11")
 @pytest.mark.parametrize("limits", [{"event_rate": 1.0}, {"byte_rate": 500.0}], ids=["events", "bytes"])
-async def test_a_source_beyond_its_rate_of_events_or_bytes_is_told_429(limits: dict[str, float]) -> None:
+async def test_a_source_beyond_its_rate_of_events_or_bytes_is_told_429(limits: dict[str, Any]) -> None:
     desk = Desk(sources=(replace(source(), **limits), source("slack", "slack")))
     assert [(await desk.deliver(body(number))).status for number in range(2)] == [200, 429]
     desk.clock.advance(1)
