@@ -54,7 +54,7 @@ def _by_level(tree: Tree) -> Decode:
     """The same, for a text of which some field has another shape: that one is left out."""
     fields = dict.fromkeys(tree, msgspec.Raw)
     level: Any = TypedDict("Level", fields, total=False)  # type: ignore[misc]  # as above
-    read_level: Callable[[bytes | str], dict[str, msgspec.Raw]] = msgspec.json.Decoder(level).decode
+    read_level: Any = msgspec.json.Decoder(level).decode
     below = {name: _by_level(branch) for name, branch in tree.items() if branch}
 
     def decode(text: bytes | str) -> Any:
