@@ -143,7 +143,7 @@ class Protocol:
         return self._read(wire, after.received - before.received, recorder, is_lost=is_lost)
 
     async def _until_it_reads(self, wire: Wire) -> None:
-        for _ in range(50):
+        for _ in range(500):
             await asyncio.sleep(0)
             if wire.is_closed or not wire.is_paused:
                 return
@@ -166,8 +166,8 @@ class Protocol:
     async def _end(self, connection: Connection, wire: Wire, *, is_hasty: bool) -> None:
         """The client half-closes, after its last answer or before; then the deadlines pass."""
         await self._until_it_reads(wire)
-        for _ in range(200):
-            if is_hasty or connection._phase is not Phase.ANSWERING:
+        for _ in range(2_000):
+            if is_hasty or (connection._phase is not Phase.ANSWERING and not connection._is_in_line):
                 break
             await asyncio.sleep(0)
         else:
