@@ -54,6 +54,11 @@ class Postgres:
         self._guard: subprocess.Popen[bytes] | None = None
         self._created = 0
 
+    @property
+    def folder(self) -> Path:
+        """Of all of its files, its log among them."""
+        return self._folder
+
     def create(self) -> None:
         """Make the cluster and start it."""
         self._folder.chmod(0o755)

@@ -51,7 +51,11 @@ def test_a_signal_that_the_table_does_not_list_is_refused() -> None:
 
 
 def test_what_is_held_moves_by_an_operator_only() -> None:
-    assert {signal for state, signal in TRANSITIONS if state is State.HELD} == {Signal.ADMIT, Signal.DISCARD}
+    assert {signal for state, signal in TRANSITIONS if state is State.HELD} == {
+        Signal.ADMIT,
+        Signal.DISCARD,
+        Signal.ERASE,
+    }
     assert State.HELD not in TRANSITIONS.values()
 
 

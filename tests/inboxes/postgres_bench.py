@@ -13,12 +13,14 @@ from landfast.domain.census import TallyReport
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.ids import BootId
 from landfast.inboxes.postgres import PostgresInbox
+from landfast.sealing import Seal
 from landfast.testing.clock import ManualClock, SeededChance
 
 
 class PostgresBench:
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, *, master: bytes | None = None) -> None:
         self.dsn = dsn
+        self.masters = [] if master is None else [master]
         self.clock = ManualClock()
         self.inbox = self.new()
         self._others: list[PostgresInbox] = []
@@ -26,7 +28,7 @@ class PostgresBench:
 
     def new(self) -> PostgresInbox:
         """One more instance, not open; who asks for it closes it."""
-        return PostgresInbox(self.dsn, clock=self.clock, chance=SeededChance())
+        return PostgresInbox(self.dsn, clock=self.clock, chance=SeededChance(), seal=Seal(self.masters))
 
     async def another(self) -> PostgresInbox:
         other = self.new()

@@ -8,18 +8,20 @@ from typing import Any
 import apsw
 
 from landfast.inboxes.sqlite import SqliteInbox
+from landfast.sealing import Seal
 from landfast.testing.clock import ManualClock, SeededChance
 
 
 class SqliteBench:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, master: bytes | None = None) -> None:
         self.path = path
+        self.masters = [] if master is None else [master]
         self.clock = ManualClock()
-        self.inbox = SqliteInbox(path, clock=self.clock, chance=SeededChance())
+        self.inbox = SqliteInbox(path, clock=self.clock, chance=SeededChance(), seal=Seal(self.masters))
         self._others: list[SqliteInbox] = []
 
     async def another(self) -> SqliteInbox:
-        other = SqliteInbox(self.path, clock=self.clock, chance=SeededChance(1))
+        other = SqliteInbox(self.path, clock=self.clock, chance=SeededChance(1), seal=Seal(self.masters))
         await other.open()
         self._others.append(other)
         return other

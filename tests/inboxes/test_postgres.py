@@ -18,7 +18,7 @@ class TestPostgres(InboxConformance):
 
     @pytest.fixture
     async def bench(self, postgres: Postgres) -> AsyncIterator[PostgresBench]:
-        name = postgres.new_database(template=await _migrated(postgres))
+        name = postgres.new_database(template=await migrated(postgres))
         made = PostgresBench(postgres.dsn(name))
         try:
             await made.inbox.open()
@@ -28,7 +28,7 @@ class TestPostgres(InboxConformance):
             postgres.drop_database(name)
 
 
-async def _migrated(postgres: Postgres) -> str:
+async def migrated(postgres: Postgres) -> str:
     """A database to copy: 200 tests need not migrate each."""
     if postgres not in _templates:
         name = postgres.new_database()

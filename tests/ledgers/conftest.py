@@ -13,15 +13,17 @@ import pytest
 
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.sqlite import SqliteLedger
+from landfast.sealing import Seal
 from landfast.testing.clock import ManualClock, SeededChance
 from landfast.testing.conformance.ledger import BUSINESS
 
 
 class SqliteDesk:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, master: bytes | None = None) -> None:
         self.path = path
+        self.masters = [] if master is None else [master]
         self.clock = ManualClock()
-        self.ledger = SqliteLedger(path, clock=self.clock, chance=SeededChance(1))
+        self.ledger = SqliteLedger(path, clock=self.clock, chance=SeededChance(1), seal=Seal(self.masters))
         self._others: list[SqliteLedger] = []
 
     async def open(self) -> None:
@@ -35,7 +37,7 @@ class SqliteDesk:
             await ledger.close()
 
     async def another(self) -> SqliteLedger:
-        other = SqliteLedger(self.path, clock=self.clock, chance=SeededChance(2))
+        other = SqliteLedger(self.path, clock=self.clock, chance=SeededChance(2), seal=Seal(self.masters))
         await other.open()
         self._others.append(other)
         return other
@@ -56,8 +58,9 @@ class SqliteDesk:
 
 
 class PostgresDesk:
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, *, master: bytes | None = None) -> None:
         self.dsn = dsn
+        self.masters = [] if master is None else [master]
         self.ledger = self._new(1)
         self._others: list[PostgresLedger] = []
         self._ahead = 0.0
@@ -103,7 +106,8 @@ class PostgresDesk:
         await connection.execute(statement)
 
     def _new(self, seed: int) -> PostgresLedger:
-        return PostgresLedger(self.dsn, clock=ManualClock(), chance=SeededChance(seed), pool=4)
+        sealing = Seal(self.masters)
+        return PostgresLedger(self.dsn, clock=ManualClock(), chance=SeededChance(seed), pool=4, seal=sealing)
 
 
 @pytest.fixture

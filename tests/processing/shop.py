@@ -25,6 +25,7 @@ from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.processing.registry import EffectHandler, Handler, Registry
 from landfast.processing.worker import Worker
+from landfast.sealing import Seal
 from landfast.testing.clock import ManualClock, SeededChance
 from landfast.wakeups.local import LocalWakeup
 
@@ -39,13 +40,15 @@ class Shop:
     clock: ManualClock = field(default_factory=ManualClock)
     registry: Registry = field(default_factory=Registry)
     workers: int = 0
+    masters: Sequence[bytes] = ()
+    """Master keys, where what is stored is to be sealed."""
 
     async def open(self, *, create: bool = True) -> None:
-        chance = SeededChance(7)
+        chance, seal = SeededChance(7), Seal(self.masters)
         if self.store == "sqlite":
-            self.inbox: Any = SqliteInbox(Path(self.place) / "inbox.db", clock=self.clock, chance=chance)
+            self.inbox: Any = SqliteInbox(Path(self.place) / "inbox.db", clock=self.clock, chance=chance, seal=seal)
         else:
-            self.inbox = PostgresInbox(self.place, clock=self.clock, chance=chance)
+            self.inbox = PostgresInbox(self.place, clock=self.clock, chance=chance, seal=seal)
         self.ledger: Any = self.another_ledger()
         for store in (self.inbox, self.ledger):
             await store.open()
@@ -60,10 +63,10 @@ class Shop:
         await self.ledger.close()
 
     def another_ledger(self) -> Any:
-        chance = SeededChance(9)
+        chance, seal = SeededChance(9), Seal(self.masters)
         if self.store == "sqlite":
-            return SqliteLedger(Path(self.place) / "ledger.db", clock=self.clock, chance=chance)
-        return PostgresLedger(self.place, clock=self.clock, chance=chance, pool=8)
+            return SqliteLedger(Path(self.place) / "ledger.db", clock=self.clock, chance=chance, seal=seal)
+        return PostgresLedger(self.place, clock=self.clock, chance=chance, pool=8, seal=seal)
 
     def on(self, pattern: str = "*", *, source: str = "stripe", **options: Any) -> Callable[..., Any]:
         given: dict[str, Any] = {"attempts": 3, "backoff": Backoff(), "deadline": 5.0, "isolation": None, "group": True}

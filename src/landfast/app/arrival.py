@@ -10,13 +10,14 @@ from typing import Protocol
 
 from landfast import telemetry
 from landfast.app import stores
-from landfast.app.stores import InboxStore, make_wakeup, prepare
+from landfast.app.stores import InboxStore, check_seal, make_wakeup, prepare
 from landfast.config import Settings
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import InboxUnavailableError, JournalUnavailableError, UnavailableError
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.journal import Journal
 from landfast.ports.wakeup import Wakeup
+from landfast.sealing import Seal
 
 AGAIN = 1.0
 """Seconds between two attempts to open an inbox that is away."""
@@ -51,20 +52,22 @@ class LateWakeup:
 
 
 @asynccontextmanager
-async def arrived(settings: Settings, clock: Clock, chance: Chance) -> AsyncIterator[tuple[InboxStore, LateWakeup]]:
+async def arrived(
+    settings: Settings, clock: Clock, chance: Chance, seal: Seal
+) -> AsyncIterator[tuple[InboxStore, LateWakeup]]:
     """Opened and brought up to date. Where there is a spool or a journal, an inbox that does not answer is opened as
     soon as it does; whoever uses it before is told that it is unavailable."""
     prepare("store", settings.store, migrate=True)
-    inbox, wakeup = stores.make_inbox(settings.store, clock, chance), LateWakeup()
+    inbox, wakeup = stores.make_inbox(settings.store, clock, chance, seal), LateWakeup()
     arriving: asyncio.Task[None] | None = None
     try:
         try:
-            await _arrive(settings, inbox, wakeup)
+            await _arrive(settings, inbox, wakeup, seal)
         except InboxUnavailableError as error:
             if settings.spool is None and settings.journal is None:
                 raise
             telemetry.warn("started without the inbox, which is opened when it answers", error=error)
-            arriving = asyncio.create_task(_arrive_later(settings, inbox, wakeup, clock))
+            arriving = asyncio.create_task(_arrive_later(settings, inbox, wakeup, seal, clock))
         yield inbox, wakeup
     finally:
         if arriving is not None:
@@ -74,18 +77,19 @@ async def arrived(settings: Settings, clock: Clock, chance: Chance) -> AsyncIter
         await inbox.close()
 
 
-async def _arrive(settings: Settings, inbox: InboxStore, wakeup: LateWakeup) -> None:
+async def _arrive(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, seal: Seal) -> None:
     try:
         await inbox.open()
         await inbox.migrate()
+        await check_seal("the inbox", inbox, seal)
         await wakeup.become(make_wakeup(settings.store, await inbox.identity()))
     except BaseException:
         await inbox.close()
         raise
 
 
-async def _arrive_later(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, clock: Clock) -> None:
-    await _persist("the inbox", lambda: _arrive(settings, inbox, wakeup), clock)
+async def _arrive_later(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, seal: Seal, clock: Clock) -> None:
+    await _persist("the inbox", lambda: _arrive(settings, inbox, wakeup, seal), clock)
 
 
 class BrokerJournal(Journal, Protocol):

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 from landfast.app.caching import seen_cache
 from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
-from landfast.app.stores import InboxStore, make_wakeup, open_inbox
+from landfast.app.stores import InboxStore, make_wakeup, open_inbox, seal_of
 from landfast.config import Settings
 from landfast.domain.errors import ConfigError, JournalUnavailableError
 from landfast.intake.drain import Drainer
@@ -26,18 +26,20 @@ from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
 from landfast.recovery.doctor import Check, Level
+from landfast.sealing import Seal
 
 MANY = 10_000
 """Messages that wait: at a few thousand a second, some seconds of work. More for long means too few drainers."""
 
 
 @asynccontextmanager
-async def open_journal(settings: Settings, inbox: InboxStore, *, otherwise: Journal) -> AsyncIterator[JetStreamJournal]:
+async def open_journal(
+    settings: Settings, inbox: InboxStore, *, otherwise: Journal, seal: Seal
+) -> AsyncIterator[JetStreamJournal]:
     """ConfigError when its stream cannot be trusted. While the broker is away, what is recorded is refused as
     unavailable: the caller has a spool, or answers 503."""
-    journal = JetStreamJournal(
-        _target(settings), inbox=await inbox.identity(), mac_key=await inbox.mac_key(), otherwise=otherwise
-    )
+    identity, mac_key = await inbox.identity(), await inbox.mac_key()
+    journal = JetStreamJournal(_target(settings), inbox=identity, mac_key=mac_key, otherwise=otherwise, seal=seal)
     try:
         await journal.open()
         yield journal
@@ -46,12 +48,13 @@ async def open_journal(settings: Settings, inbox: InboxStore, *, otherwise: Jour
 
 
 @asynccontextmanager
-async def open_backlog(settings: Settings, inbox: InboxStore, chance: Chance) -> AsyncIterator[JetStreamBacklog]:
+async def open_backlog(
+    settings: Settings, inbox: InboxStore, chance: Chance, seal: Seal
+) -> AsyncIterator[JetStreamBacklog]:
     """Each begins somewhere else, so that several share the work."""
     start = chance.bytes(1)[0]
-    backlog = JetStreamBacklog(
-        _target(settings), inbox=await inbox.identity(), mac_key=await inbox.mac_key(), start=start
-    )
+    identity, mac_key = await inbox.identity(), await inbox.mac_key()
+    backlog = JetStreamBacklog(_target(settings), inbox=identity, mac_key=mac_key, start=start, seal=seal)
     try:
         await backlog.open()
         yield backlog
@@ -119,9 +122,10 @@ class Draining:
 async def open_drainer(settings: Settings, clock: Clock, chance: Chance) -> AsyncIterator[Draining]:
     """What brings the journal into the inbox; `await draining.run()` inside it."""
     read_address(_target(settings))  # before anything is opened: a mistake in it must change nothing
+    seal = seal_of(settings)
     async with (
-        open_inbox(settings, clock, chance, migrate=True) as inbox,
-        open_backlog(settings, inbox, chance) as backlog,
+        open_inbox(settings, clock, chance, migrate=True, seal=seal) as inbox,
+        open_backlog(settings, inbox, chance, seal) as backlog,
         seen_cache(settings, inbox, clock, chance) as seen,
         watching(DurabilityWatch("inbox", inbox.hazards, clock)) as (watch,),
     ):

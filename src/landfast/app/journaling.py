@@ -14,6 +14,7 @@ from landfast.app.arrival import journal_arrived
 from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
 from landfast.app.stores import InboxStore
 from landfast.config import Settings
+from landfast.domain.ids import BootId
 from landfast.domain.readiness import Readiness
 from landfast.intake.drain import Drainer
 from landfast.intake.fallback import Alone, Fallback, Where
@@ -28,6 +29,7 @@ from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
 from landfast.recovery.doctor import Check, Level
+from landfast.sealing import Seal
 
 NAMED = 10
 """Events that the doctor names of those that are set aside: enough to start looking."""
@@ -76,7 +78,7 @@ def check_spool(settings: Settings) -> None:
 
 @asynccontextmanager
 async def journaled(
-    settings: Settings, inbox: InboxStore, *, clock: Clock, seen: Seen, wakeup: Wakeup
+    settings: Settings, inbox: InboxStore, *, clock: Clock, seen: Seen, wakeup: Wakeup, seal: Seal
 ) -> AsyncIterator[Journaled]:
     async with AsyncExitStack() as stack:
         watch = DurabilityWatch("inbox", inbox.hazards, clock)
@@ -87,7 +89,7 @@ async def journaled(
         if settings.journal is not None:
             from landfast.app.broker import open_journal
 
-            opening = partial(open_journal, settings, inbox, otherwise=direct)
+            opening = partial(open_journal, settings, inbox, otherwise=direct, seal=seal)
             late = await stack.enter_async_context(journal_arrived(opening, clock))
             watch = DurabilityWatch("journal", late.hazards, clock)
             await stack.enter_async_context(watching(watch))
@@ -96,11 +98,7 @@ async def journaled(
             alone = Alone(first, clock=clock, name=name)
             yield Journaled(alone, lambda: alone.where, name, unsafe=lambda: watch.unsafe)
             return
-        spool = Spool(
-            settings.spool, boot=inbox.boot, clock=clock, limit=settings.spool_limit, anywhere=settings.spool_anywhere
-        )
-        await spool.open()
-        stack.push_async_callback(spool.close)
+        spool = await stack.enter_async_context(_spool(settings, settings.spool, inbox.boot, clock, seal))
         # It may come back as an older self: what it has forgotten must not be a duplicate.
         outage = Outage(
             clock, where=name, then="the spool takes over", on_begin=seen.clear, waiting=lambda: spool.waiting
@@ -131,6 +129,17 @@ async def journaled(
             settle=drainer.close,
             unsafe=lambda: watch.unsafe,
         )
+
+
+@asynccontextmanager
+async def _spool(settings: Settings, path: Path, boot: BootId, clock: Clock, seal: Seal) -> AsyncIterator[Spool]:
+    anywhere, limit = settings.spool_anywhere, settings.spool_limit
+    spool = Spool(path, boot=boot, clock=clock, limit=limit, anywhere=anywhere, seal=seal)
+    await spool.open()
+    try:
+        yield spool
+    finally:
+        await spool.close()
 
 
 def examine_spool(settings: Settings) -> list[Check]:

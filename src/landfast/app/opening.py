@@ -8,13 +8,14 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from functools import partial
 from typing import Any
 
+from landfast import telemetry
 from landfast.app.arrival import arrived
 from landfast.app.caching import seen_cache
 from landfast.app.durability import DurabilityWatch, watching
 from landfast.app.journaling import check_spool, journaled
 from landfast.app.noticeboard import noticeboard
 from landfast.app.sources import source_of
-from landfast.app.stores import Stores, make_wakeup, open_stores
+from landfast.app.stores import Stores, make_wakeup, open_stores, seal_of
 from landfast.config import Settings, SourceSettings
 from landfast.domain.ids import InboxId, WorkerId
 from landfast.intake.admission import Admission
@@ -28,6 +29,7 @@ from landfast.processing.outages import Outages
 from landfast.processing.registry import Registry
 from landfast.processing.worker import Worker
 from landfast.providers.catalogue import PROFILES
+from landfast.recovery.erase import erase_again
 
 MOMENT = 1.0
 """Seconds for the last counts of a process that stops while the inbox is away."""
@@ -39,8 +41,9 @@ async def intake(
 ) -> AsyncIterator[Intake]:
     sources = [source_of(source, settings) for source in declared]
     check_spool(settings)
+    seal = seal_of(settings)
     async with (
-        arrived(settings, clock, chance) as (inbox, wakeup),
+        arrived(settings, clock, chance, seal) as (inbox, wakeup),
         seen_cache(settings, inbox, clock, chance) as seen,
         noticeboard(inbox, clock) as notices,
     ):
@@ -62,7 +65,7 @@ async def intake(
             on_outage=lambda: None if kept.is_outage() else seen.clear(),
             meters=lambda: {**seen.meters(), **recorder.meters(), **kept.meters(), **intake.repeats.meters()},
         )
-        async with journaled(settings, inbox, clock=clock, seen=seen, wakeup=wakeup) as kept:
+        async with journaled(settings, inbox, clock=clock, seen=seen, wakeup=wakeup, seal=seal) as kept:
             recorder = GroupCommit(kept.journal, seen=seen, wakeup=wakeup, has_neighbours=len(sources) > 1)
             tally.start()
             try:
@@ -105,6 +108,8 @@ async def worker(
 ) -> AsyncIterator[Worker]:
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(settings, clock, chance, migrate=True))
+        if again := await erase_again(stores.inbox, stores.ledger, stores.identity):
+            telemetry.warn("erased again what a restored database brought back", events=again)
         wakeup = await stack.enter_async_context(_awake(settings, stores.identity))
         for lifespan in lifespans:
             await stack.enter_async_context(lifespan())

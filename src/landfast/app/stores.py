@@ -14,10 +14,13 @@ from landfast.domain.errors import BoundElsewhereError, ConfigError, UserError
 from landfast.domain.ids import InboxId
 from landfast.ports.audit import Auditable, Audited
 from landfast.ports.clock import Chance, Clock
+from landfast.ports.erasure import ErasableInbox, ErasableLedger
 from landfast.ports.inbox import Archive, Memory, Recorder, Switchboard, Workbench
 from landfast.ports.ledger import EffectStore, Ledger
+from landfast.ports.sealed import KeyStore
 from landfast.ports.store import Store
 from landfast.ports.wakeup import Wakeup
+from landfast.sealing import Seal, load_seal
 
 INBOX_POOL = 4
 """Connections of one process to a PostgreSQL inbox: one records, one claims and settles, one renews, one for people."""
@@ -34,11 +37,13 @@ class NoDatabaseError(UserError):
         return f"{super().__str__()}; {self.fix}"
 
 
-class InboxStore(Recorder, Workbench, Archive, Auditable, Memory, Switchboard, Store, Protocol):
+class InboxStore(
+    Recorder, Workbench, Archive, Auditable, Memory, Switchboard, KeyStore, ErasableInbox, Store, Protocol
+):
     """All views of one inbox, from one driver."""
 
 
-class LedgerStore(Ledger, EffectStore, Audited, Store, Protocol):
+class LedgerStore(Ledger, EffectStore, Audited, KeyStore, ErasableLedger, Store, Protocol):
     """Both views of one ledger, from one driver."""
 
 
@@ -50,26 +55,37 @@ class Stores:
 
 
 @asynccontextmanager
-async def open_inbox(settings: Settings, clock: Clock, chance: Chance, *, migrate: bool) -> AsyncIterator[InboxStore]:
+async def open_inbox(
+    settings: Settings, clock: Clock, chance: Chance, *, migrate: bool, seal: Seal | None = None
+) -> AsyncIterator[InboxStore]:
     prepare("store", settings.store, migrate=migrate)
-    inbox = make_inbox(settings.store, clock, chance)
+    seal = seal or seal_of(settings)
+    inbox = make_inbox(settings.store, clock, chance, seal)
     async with _opened(inbox, migrate=migrate):
+        if migrate:
+            await check_seal("the inbox", inbox, seal)
         yield inbox
 
 
 @asynccontextmanager
-async def open_ledger(settings: Settings, clock: Clock, chance: Chance, *, migrate: bool) -> AsyncIterator[LedgerStore]:
+async def open_ledger(
+    settings: Settings, clock: Clock, chance: Chance, *, migrate: bool, seal: Seal | None = None
+) -> AsyncIterator[LedgerStore]:
     prepare("ledger", settings.ledger, migrate=migrate)
-    ledger = make_ledger(settings.ledger, clock, chance, hands=settings.hands)
+    seal = seal or seal_of(settings)
+    ledger = make_ledger(settings.ledger, clock, chance, hands=settings.hands, seal=seal)
     async with _opened(ledger, migrate=migrate):
+        if migrate:
+            await check_seal("the ledger", ledger, seal)
         yield ledger
 
 
 @asynccontextmanager
 async def open_stores(settings: Settings, clock: Clock, chance: Chance, *, migrate: bool) -> AsyncIterator[Stores]:
+    seal = seal_of(settings)
     async with (
-        open_inbox(settings, clock, chance, migrate=migrate) as inbox,
-        open_ledger(settings, clock, chance, migrate=migrate) as ledger,
+        open_inbox(settings, clock, chance, migrate=migrate, seal=seal) as inbox,
+        open_ledger(settings, clock, chance, migrate=migrate, seal=seal) as ledger,
     ):
         identity = await bind(inbox, ledger, settings)
         yield Stores(inbox, ledger, identity)
@@ -79,8 +95,9 @@ async def migrate_both(settings: Settings, clock: Clock, chance: Chance) -> Sequ
     """Bring both schemas up to date and bind them; what was applied, the inbox's first."""
     prepare("store", settings.store, migrate=True)
     prepare("ledger", settings.ledger, migrate=True)
-    inbox = make_inbox(settings.store, clock, chance)
-    ledger = make_ledger(settings.ledger, clock, chance, hands=1)
+    seal = seal_of(settings)
+    inbox = make_inbox(settings.store, clock, chance, seal)
+    ledger = make_ledger(settings.ledger, clock, chance, hands=1, seal=seal)
     async with _opened(inbox, migrate=False), _opened(ledger, migrate=False):
         applied = [f"inbox {name}" for name in await inbox.migrate()]
         applied += [f"ledger {name}" for name in await ledger.migrate()]
@@ -103,25 +120,44 @@ async def bind(inbox: Archive, ledger: Ledger, settings: Settings) -> InboxId:
     return identity
 
 
-def make_inbox(address: Address, clock: Clock, chance: Chance) -> InboxStore:
+def seal_of(settings: Settings) -> Seal:
+    """ConfigError where a master key is named and not there."""
+    return load_seal(settings.seal, settings.seal_old, folder=settings.folder)
+
+
+async def check_seal(name: str, store: KeyStore, seal: Seal) -> None:
+    """Whoever takes in or processes must be able to open all that is there: with another master key, intake would go on
+    in the belief that it could be."""
+    if not (strangers := seal.strangers(await store.store_keys())):
+        return
+    named = " and ".join(strangers)
+    if not seal.has_masters:
+        raise ConfigError(f"seal: {name} is sealed, and seal is not set; set it to the master key {named}")
+    raise ConfigError(
+        f"seal: {name} was sealed under the master key {named}, which is another; correct seal, or name that one in"
+        " seal_old"
+    )
+
+
+def make_inbox(address: Address, clock: Clock, chance: Chance, seal: Seal | None = None) -> InboxStore:
     if address.is_sqlite:
         from landfast.inboxes.sqlite import SqliteInbox
 
-        return SqliteInbox(address.target, clock=clock, chance=chance)
+        return SqliteInbox(address.target, clock=clock, chance=chance, seal=seal)
     from landfast.inboxes.postgres import PostgresInbox
 
-    return PostgresInbox(address.target, clock=clock, chance=chance, pool=INBOX_POOL)
+    return PostgresInbox(address.target, clock=clock, chance=chance, pool=INBOX_POOL, seal=seal)
 
 
-def make_ledger(address: Address, clock: Clock, chance: Chance, *, hands: int) -> LedgerStore:
+def make_ledger(address: Address, clock: Clock, chance: Chance, *, hands: int, seal: Seal | None = None) -> LedgerStore:
     if address.is_sqlite:
         from landfast.ledgers.sqlite import SqliteLedger
 
-        return SqliteLedger(address.target, clock=clock, chance=chance)
+        return SqliteLedger(address.target, clock=clock, chance=chance, seal=seal)
     from landfast.ledgers.postgres import PostgresLedger
 
-    named = f"ledger ({address.origin})"
-    return PostgresLedger(address.target, clock=clock, chance=chance, pool=hands + LEDGER_SPARE, named=named)
+    named, pool = f"ledger ({address.origin})", hands + LEDGER_SPARE
+    return PostgresLedger(address.target, clock=clock, chance=chance, pool=pool, named=named, seal=seal)
 
 
 def make_wakeup(address: Address, inbox: InboxId) -> Wakeup:

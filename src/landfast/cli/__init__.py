@@ -38,6 +38,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "pause": "Stop processing a source or a handler; it is still taken in.",
         "resume": "Go on with what was paused.",
         "replay": "Run dead letters, or other events, again.",
+        "erase": "Destroy what events brought; that they came stays known.",
+        "seal": "Draw a master key, or change to another.",
         "proof": "Check that nothing was lost and nothing doubled.",
         "doctor": "Look for whatever is wrong, and say how to put it right.",
         "migrate": "Bring both databases up to date.",

@@ -24,6 +24,7 @@ from landfast.cli.output import (
     say_pairs,
     say_table,
 )
+from landfast.domain.erasure import ERASED
 from landfast.domain.errors import LandfastError
 from landfast.domain.filter import Filter, parse
 from landfast.domain.ids import receipt_digest
@@ -106,7 +107,7 @@ def cells(event: EventSummary) -> dict[str, Any]:
     return summary_fields(event) | {
         "received": event.received_at,
         "again": event.redelivered,
-        "why": event.error or event.reason,
+        "why": ERASED if event.erased_at else event.error or event.reason,
     }
 
 
@@ -206,4 +207,5 @@ def _say_record(record: EventRecord, ledger: dict[str, Any], *, now: datetime) -
     if "ledger" in ledger:
         say(f"ledger   not shown: {safe(ledger['ledger'])}")
     say("\nbody")
-    say(body_text(record.body))
+    erased_at = record.summary.erased_at
+    say(body_text(record.body) if erased_at is None else f"(erased at {erased_at:%Y-%m-%d %H:%M:%S})")

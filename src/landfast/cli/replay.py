@@ -147,6 +147,10 @@ async def _replay_one(inbox: Inbox, name: str, *, force: bool, dry: bool) -> tup
         if record is None:
             return None, False
         event = record.summary
+        if event.erased_at is not None:
+            raise UserError(
+                f"replay: this event was erased at {event.erased_at:%Y-%m-%d %H:%M} UTC; nothing is left to run"
+            )
         replayed = not dry and await recovery.replay_one(archive, event.event_id, forced=force, who=operator())
         return event.state, replayed
 

@@ -50,6 +50,8 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "spool_limit": Key(int, "1073741824", 1024 * 1024, 2**40),
         "spool_anywhere": Key(bool, "true"),
         "dedup_memory": Key(float, "3024000", 3600, 10 * 365 * 86_400),
+        "seal": Key(str, '"env:LANDFAST_MASTER_KEY"'),
+        "seal_old": Key(str, '"env:LANDFAST_OLD_MASTER_KEY"'),
         "https_only": Key(bool, "true"),
         "trusted_proxies": Key(list, '["10.0.0.0/8"]'),
     }

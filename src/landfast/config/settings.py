@@ -137,6 +137,10 @@ class Settings:
     does."""
     dedup_memory: float = 35 * DAY
     """Seconds: how long an event is surely known again. One whose own time is longer ago is held."""
+    seal: str | None = None
+    """Where the master key is, `env:NAME` or `file:PATH`: then what is stored of events is sealed."""
+    seal_old: str | None = None
+    """Where the master key before it is, until `landfast seal rotate` has run; alone, what is sealed is only opened."""
     https_only: bool = False
     trusted_proxies: tuple[str, ...] = ()
     """Addresses and networks whose X-Forwarded-For and X-Forwarded-Proto are believed."""

@@ -21,6 +21,7 @@ LandfastError
 │   │   ├── InboxUnavailableError   down, full, read-only, or its schema is broken
 │   │   └── JournalUnavailableError the same of a spool or a broker
 │   ├── RowRefusedError         the database refuses this row, whoever asks
+│   ├── SealedError             it is sealed, and the master key that is set does not open it
 │   ├── LedgerUnavailableError  an outage, or a schema error of Landfast's own statements
 │   ├── ReceiptBusyError        another transaction holds this receipt: release, no attempt
 │   ├── CommitUnknownError      no answer to COMMIT: never a failure, look at the receipt later
@@ -130,6 +131,10 @@ class JournalUnavailableError(UnavailableError):
 
 class RowRefusedError(StoreError):
     """The database refuses this row for what it holds; its neighbours may be fine."""
+
+
+class SealedError(StoreError):
+    """What was stored is there, and cannot be read: its key is gone, or another master key is set."""
 
 
 class LedgerUnavailableError(StoreError):

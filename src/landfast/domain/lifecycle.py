@@ -56,6 +56,8 @@ class Signal(StrEnum):
     """An operator lets a held event in."""
     DISCARD = "discard"
     """An operator decides that a held event is never processed."""
+    ERASE = "erase"
+    """An operator has what it brought destroyed. What is done stays done, and needs no signal."""
     REPLAY = "replay"
     """An operator starts run + 1."""
     RECOVER = "recover"
@@ -90,6 +92,12 @@ TRANSITIONS: dict[tuple[State, Signal], State] = {
     (State.PAUSED, Signal.RESUME): State.READY,
     (State.HELD, Signal.ADMIT): State.READY,
     (State.HELD, Signal.DISCARD): State.DEAD,
+    (State.READY, Signal.ERASE): State.DEAD,
+    (State.DELAYED, Signal.ERASE): State.DEAD,
+    (State.UNHANDLED, Signal.ERASE): State.DEAD,
+    (State.HELD, Signal.ERASE): State.DEAD,
+    (State.PAUSED, Signal.ERASE): State.DEAD,
+    (State.DEAD, Signal.ERASE): State.DEAD,
     (State.UNHANDLED, Signal.REPLAY): State.READY,
     (State.DONE, Signal.REPLAY): State.READY,
     (State.DEAD, Signal.REPLAY): State.READY,

@@ -127,6 +127,11 @@ def without_body(event: EventId, run: int, token: Token) -> Settlement:
     return Settlement(event, run, token, Signal.REFUSE, reason="body_missing", message=message)
 
 
+def unopened(claim: Claim, why: str) -> Settlement:
+    """What a claim comes to whose body is sealed and does not open: no other worker can do better."""
+    return Settlement(claim.event_id, claim.run, claim.token, Signal.REFUSE, reason="not_opened", message=why)
+
+
 @dataclass(frozen=True, slots=True)
 class StagedEffect:
     """An outward action recorded in the handler's transaction, to be performed after its COMMIT."""

@@ -30,6 +30,8 @@ class EventSummary:
     """When a delayed event is tried again."""
     redelivered: int = 0
     """How often the sender delivered it again."""
+    erased_at: datetime | None = None
+    """When an operator had its content erased. What it was and what became of it is still known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from landfast.journals.jetstream_link import Link, Message
 from landfast.journals.jetstream_mac import MessageMac
 from landfast.journals.jetstream_stream import PARTITIONS, look, prepare, problems
 from landfast.ports.journal import Journal
+from landfast.sealing import Seal, values
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -36,11 +37,14 @@ class _Request(NamedTuple):
 
 
 class JetStreamJournal:
-    def __init__(self, target: str, *, inbox: InboxId, mac_key: bytes, otherwise: Journal) -> None:
+    def __init__(
+        self, target: str, *, inbox: InboxId, mac_key: bytes, otherwise: Journal, seal: Seal | None = None
+    ) -> None:
         """`otherwise` records what no message can hold: a body over the broker's limit. That is the inbox itself."""
         self._link = Link(read_address(target), role="intake")
         self._inbox = inbox
         self._mac = MessageMac(mac_key)
+        self._seal = seal or Seal()
         self._otherwise = otherwise
         self._checked_at = 0
         self._largest = 0
@@ -62,7 +66,7 @@ class JetStreamJournal:
         """Crash before the acknowledgements: nobody was answered, the senders come again. After them: the messages are
         durable, and drainers find them."""
         await self._ready()
-        asked = [_Request(request, _body(request, self._largest)) for request in requests(deliveries)]
+        asked = [_Request(request, _body(request, self._largest, self._seal)) for request in requests(deliveries)]
         fits = [request for request in asked if request.body is not None]
         large = [delivery for request in asked if request.body is None for delivery in request.deliveries]
         # By place in memory, and in order: the same delivery may be there twice.
@@ -111,10 +115,10 @@ def partition_of(delivery: Delivery) -> int:
     return zlib.crc32(lane.encode("utf-8", "surrogatepass")) % PARTITIONS
 
 
-def _body(request: Sequence[Delivery], largest: int) -> bytes | None:
+def _body(request: Sequence[Delivery], largest: int, seal: Seal) -> bytes | None:
     once = {delivery.mark: delivery for delivery in reversed(request)}
     try:
-        body = _encode(list(reversed(once.values())))
+        body = _encode(values.carry(seal, reversed(once.values())))
     except UnicodeEncodeError:  # half a surrogate pair in a key: the inbox knows what to do with it
         return None
     return body if len(body) <= largest else None

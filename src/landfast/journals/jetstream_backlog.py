@@ -28,6 +28,7 @@ from landfast.journals.jetstream_link import ANSWER_WITHIN, Link, Message
 from landfast.journals.jetstream_mac import HEADER, MessageMac
 from landfast.journals.jetstream_stream import ASIDE, FOREIGN, PARTITIONS, SECOND, look, prepare
 from landfast.ports.backlog import Taken
+from landfast.sealing import Seal, values
 
 OFFERED_AGAIN_AFTER = 30.0
 """Seconds without an acknowledgement. The inbox has ten to answer a batch, and a batch may be cut several times around
@@ -64,11 +65,13 @@ class JetStreamBacklog:
         mac_key: bytes,
         start: int = 0,
         offered_again_after: float = OFFERED_AGAIN_AFTER,
+        seal: Seal | None = None,
     ) -> None:
         """`start` is any number: the partition that it asks first."""
         self._link = Link(read_address(target), role="drainer")
         self._inbox = inbox
         self._mac = MessageMac(mac_key)
+        self._seal = seal or Seal()
         self._start = start % PARTITIONS
         self._offered_again_after = offered_again_after
         self._checked_at = 0
@@ -134,7 +137,7 @@ class JetStreamBacklog:
         its id."""
         message: Msg = taken.handle
         # Cut: one that somebody else made as large as can be has no room for our headers, and would stay for ever.
-        data = _encode(taken.deliveries) if taken.deliveries else message.data[: self._room]
+        data = _encode(values.carry(self._seal, taken.deliveries)) if taken.deliveries else message.data[: self._room]
         known_by = f"{lane}-{message.metadata.sequence.stream}"
         headers = {"Landfast-Why": why.encode("ascii", "replace")[:WHY_BYTES].decode()}
         await self._link.append([Message(lane, data, known_by, headers)])
@@ -224,7 +227,7 @@ class JetStreamBacklog:
             await self._expel(taken)
             return None
         try:
-            return Taken(_decode(message.data), message)
+            return Taken(values.open_carried(self._seal, _decode(message.data)), message)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             telemetry.error("set aside: a message that cannot be read", subject=message.subject, error=error)
             await self.set_aside(taken, "not a delivery")

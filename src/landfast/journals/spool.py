@@ -10,13 +10,14 @@ from typing import TypeVar
 
 from landfast.domain.census import ADOPTED_FROM
 from landfast.domain.delivery import Delivery, Recorded, requests
-from landfast.domain.errors import ConfigError, JournalUnavailableError
+from landfast.domain.errors import ConfigError, JournalUnavailableError, SealedError
 from landfast.domain.ids import BootId
 from landfast.journals.files import Files
 from landfast.journals.folder import Folder
 from landfast.journals.mounts import FORGETFUL, file_system_of
 from landfast.ports.backlog import Taken
 from landfast.ports.clock import Clock
+from landfast.sealing import Seal, values
 
 T = TypeVar("T")
 
@@ -41,7 +42,9 @@ class Spool:
         limit: int,
         anywhere: bool = False,
         files: Files | None = None,
+        seal: Seal | None = None,
     ) -> None:
+        self._seal = seal or Seal()
         self._path = path
         self._clock = clock
         self._is_anywhere = anywhere
@@ -87,7 +90,7 @@ class Spool:
         takes too long is refused, and drained all the same if it gets there."""
         if self._late is not None and not self._late.done():  # what is asked of the disk now would only pile up
             raise JournalUnavailableError(f"the spool {self._path} has not answered for more than {PATIENCE:g} s")
-        writing = asyncio.ensure_future(self._run(lambda: self._folder.append(requests(deliveries))))
+        writing = asyncio.ensure_future(self._run(lambda: self._append(deliveries)))
         done, _ = await asyncio.wait([writing], timeout=PATIENCE)
         if not done:
             self._late = writing
@@ -97,7 +100,12 @@ class Spool:
         return [Recorded(delivery.event_id, is_new=True, in_inbox=False) for delivery in deliveries]
 
     async def take(self, limit: int) -> Sequence[Taken]:
-        return await self._run(lambda: self._take(limit))
+        taken = await self._run(lambda: self._take(limit))
+        try:
+            return [Taken(values.open_carried(self._seal, each.deliveries), each.handle) for each in taken]
+        except SealedError:
+            await self.give_back(taken)  # they wait for their master key
+            raise
 
     async def forget(self, taken: Sequence[Taken]) -> None:
         await self._run(lambda: self._folder.forget(taken))
@@ -106,7 +114,13 @@ class Spool:
         await self._run(lambda: self._folder.give_back(taken))
 
     async def set_aside(self, taken: Taken, why: str) -> None:
-        await self._run(lambda: self._folder.set_aside(taken, why))
+        await self._run(lambda: self._set_aside(taken, why))
+
+    def _append(self, deliveries: Sequence[Delivery]) -> int:
+        return self._folder.append(values.carry(self._seal, request) for request in requests(deliveries))
+
+    def _set_aside(self, taken: Taken, why: str) -> None:
+        self._folder.set_aside(Taken(values.carry(self._seal, taken.deliveries), taken.handle), why)
 
     def _take(self, limit: int) -> Sequence[Taken]:
         now = self._clock.monotonic()

@@ -16,6 +16,8 @@ COLUMNS: Mapping[str, frozenset[str]] = {
     "landfast_ledger": frozenset({"id", "name"}),
     "landfast_ledger_inbox": frozenset({"inbox", "bound_at"}),
     "landfast_audit_mark": frozenset({"inbox", "seq", "nonce"}),
+    "landfast_store_key": frozenset({"id", "wrapped", "master"}),
+    "landfast_erasure": frozenset({"inbox", "event_id", "digest", "erased_at", "who"}),
 }
 
 RECEIPT_KEY = frozenset({"digest", "handler", "run"})

@@ -9,9 +9,10 @@ from landfast.domain.filter import Filter
 from landfast.domain.ids import EventId, InboxId, ids_from
 from landfast.domain.lifecycle import State
 from landfast.domain.summary import Cursor, EventRecord, EventSummary, in_hand_of
-from landfast.inboxes.postgres import rows
+from landfast.inboxes.postgres import boxes, rows
 from landfast.inboxes.postgres.connection import Connections
 from landfast.inboxes.postgres.statements import SQL
+from landfast.sealing import Seal, StoreKey
 
 PATIENCE = 300.0
 """Seconds for a question that may walk through everything ever stored: a person, or a proof, waits for the answer."""
@@ -30,8 +31,9 @@ _TAKES_STATE = frozenset({"find_work", "find_shelf"})
 
 
 class Archiving:
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, seal: Seal) -> None:
         self._connections = connections
+        self._seal = seal
 
     async def identity(self) -> InboxId:
         async with self._connections.working() as connection:
@@ -52,7 +54,7 @@ class Archiving:
         async with self._connections.working() as connection:
             arguments = _arguments(statement, wanted, limit, after)
             found = await connection.fetch(SQL[statement], *arguments, timeout=PATIENCE)
-        return [rows.summary(row) for row in found]
+            return await boxes.open_summaries(connection, self._seal, [rows.summary(row) for row in found])
 
     async def count(self, wanted: Filter, *, at_most: int) -> int:
         statement = _statement(wanted)
@@ -67,11 +69,13 @@ class Archiving:
             row = await connection.fetchrow(SQL["show"], event)
             row = row or await connection.fetchrow(SQL["find_bodiless"], event)
             lines = [] if row is None else await connection.fetch(SQL["history"], row["received_at"], event)
-        if row is None:
-            return None
-        history = tuple(rows.line(line) for line in lines)
-        in_hand = in_hand_of(row.get("token"), row.get("claimed_at"))
-        return EventRecord(rows.summary(row), row["headers"], row["body"], history, rows.tries(row["tries"]), in_hand)
+            if row is None:
+                return None
+            history = tuple(rows.line(line) for line in lines)
+            in_hand = in_hand_of(row.get("token"), row.get("claimed_at"))
+            content, tries = (row["headers"], row["body"]), rows.tries(row["tries"])
+            record = EventRecord(rows.summary(row), *content, history, tries, in_hand)
+            return await boxes.open_record(connection, self._seal, record)
 
     async def expand(self, prefix: str) -> Sequence[EventId]:
         async with self._connections.working() as connection:
@@ -90,6 +94,15 @@ class Archiving:
             await connection.execute(SQL["lock"], events)
             recovered: int = await connection.fetchval(SQL["recover"], events, rows.text(who))
         return recovered
+
+    async def store_keys(self) -> Sequence[StoreKey]:
+        async with self._connections.working() as connection:
+            return await boxes.store_keys(connection)
+
+    async def rewrap(self, keys: Sequence[StoreKey]) -> None:
+        # Dead before the COMMIT: all of them are under the old master key, and the operator asks again.
+        async with self._connections.transaction() as connection:
+            await connection.executemany(SQL["store_key_rewrap"], keys)
 
     async def walk_done(self, wanted: Filter, *, chunk: int) -> AsyncIterator[Sequence[Finished]]:
         after = None

@@ -9,15 +9,17 @@ from datetime import datetime
 from landfast.domain.delivery import Delivery, Difference
 from landfast.domain.ids import EventId
 from landfast.domain.switch import Switch, SwitchKind
-from landfast.inboxes.postgres import rows
+from landfast.inboxes.postgres import boxes, rows
 from landfast.inboxes.postgres.connection import Connections
 from landfast.inboxes.postgres.statements import SQL
 from landfast.ports.clock import Chance
+from landfast.sealing import Seal
 
 
 class Remembering:
-    def __init__(self, connections: Connections, chance: Chance) -> None:
+    def __init__(self, connections: Connections, chance: Chance, seal: Seal) -> None:
         self._connections = connections
+        self._seal = seal
         self._chance = chance
 
     async def epoch(self) -> bytes:
@@ -49,9 +51,10 @@ class Remembering:
         digests = [hashlib.sha256(delivery.body).digest() for delivery in deliveries]
         types = [rows.text(delivery.type) for delivery in deliveries]
         async with self._connections.recording() as connection:
-            found = {row[0]: row for row in await connection.fetch(SQL["differing"], events, digests, types)}
-        differences = [found.get(place) for place in range(1, len(deliveries) + 1)]
-        return [None if row is None else Difference(*row[1:]) for row in differences]
+            found = {row[0]: row[1:] for row in await connection.fetch(SQL["differing"], events, digests, types)}
+            differences = {place: Difference(*row) for place, row in found.items()}
+            differences |= await boxes.differing(connection, self._seal, deliveries)
+        return [differences.get(place) for place in range(1, len(deliveries) + 1)]
 
     async def switches(self) -> Sequence[Switch]:
         async with self._connections.working() as connection:

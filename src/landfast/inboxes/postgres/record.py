@@ -12,6 +12,7 @@ from landfast.domain.proofs import contradicted, first_bodies, have_proofs
 from landfast.inboxes.postgres.connection import Connection, Connections
 from landfast.inboxes.postgres.housekeeping import off
 from landfast.inboxes.postgres.statements import SQL
+from landfast.sealing import Seal
 
 BATCHES_PER_SLOT = 1_000
 """Batches that are counted in one row. Under an open snapshot, a dump say, each leaves a version of the row behind, and
@@ -19,8 +20,9 @@ an update went from 244 to 723 microseconds after 15,000 of them; with a new row
 
 
 class Recording:
-    def __init__(self, connections: Connections, boot: BootId) -> None:
+    def __init__(self, connections: Connections, boot: BootId, seal: Seal) -> None:
         self._connections = connections
+        self._seal = seal
         self.boot = boot
         self._batches = 0
 
@@ -68,10 +70,11 @@ class Recording:
         # Twins in one batch: the first of them is recorded.
         first = {delivery.event_id: place for place, delivery in reversed(list(enumerate(deliveries)))}
         placed = [(first[event], deliveries[first[event]]) for event in sorted(first)]
-        statement, columns = "record", _columns(placed)
+        statement, columns = "record", _columns(placed, self._seal)
         if any(delivery.hold for delivery in deliveries):
             statement, columns = "record_held", [*columns, [delivery.hold for _, delivery in placed]]
-        rows = await connection.fetch(SQL[statement], *columns, self.boot, slot)
+        store_key = self._seal.store_key or (None, None, None)
+        rows = await connection.fetch(SQL[statement], *columns, self.boot, slot, *store_key)
         if rows[0]["fsync"] != "on":  # somebody has switched it off since we looked; nothing was written
             raise InboxUnavailableError(off("fsync"))
         new = {first[row["event_id"]] for row in rows if row["event_id"] is not None}
@@ -109,7 +112,8 @@ async def _disproven(connection: Connection, deliveries: Sequence[Delivery]) -> 
     return frozenset(place for place in others if deliveries[place].event_id not in known)
 
 
-def _columns(placed: Sequence[tuple[int, Delivery]]) -> list[list[object]]:
+def _columns(placed: Sequence[tuple[int, Delivery]], seal: Seal) -> list[list[object]]:
+    sealed = [seal.event(delivery.event_id, delivery.headers, delivery.body) for _, delivery in placed]
     return [
         [delivery.event_id for _, delivery in placed],
         [place for place, _ in placed],
@@ -119,6 +123,7 @@ def _columns(placed: Sequence[tuple[int, Delivery]]) -> list[list[object]]:
         [delivery.type for _, delivery in placed],
         [delivery.entity for _, delivery in placed],
         [delivery.occurred_at for _, delivery in placed],
-        [delivery.headers for _, delivery in placed],
-        [delivery.body for _, delivery in placed],
+        [box.headers for box in sealed],
+        [box.body for box in sealed],
+        [box.data_key for box in sealed],
     ]

@@ -17,7 +17,7 @@ from landfast.domain.summary import EventSummary, HistoryLine
 
 _encode = msgspec.json.Encoder().encode
 _tries = msgspec.json.Decoder(dict[HandlerName, Tries]).decode
-_attempts = msgspec.json.Decoder(tuple[Attempt, ...]).decode
+attempts_in = msgspec.json.Decoder(tuple[Attempt, ...]).decode
 
 
 def claim(row: asyncpg.Record) -> Claim:
@@ -57,6 +57,7 @@ def summary(row: asyncpg.Record) -> EventSummary:
         handler=row["handler"],
         due_at=row["due_at"],
         redelivered=row["redelivered"],
+        erased_at=row["erased_at"],
     )
 
 
@@ -66,7 +67,7 @@ def line(row: asyncpg.Record) -> HistoryLine:
         run=row["run"],
         signal=Signal(row["signal"]),
         state=State(row["state"]),
-        attempts=_attempts(row["attempts"]),
+        attempts=attempts_in(row["attempts"]),
         reason=row["reason"],
         who=row["who"],
     )
@@ -75,7 +76,7 @@ def line(row: asyncpg.Record) -> HistoryLine:
 def finished(row: asyncpg.Record) -> Finished:
     names: str | None = row["handlers"]
     # Without names, of an earlier Landfast: what was attempted in the claim that finished it.
-    handlers = finished_by(_attempts(row["attempts"])) if names is None else names_in(names)
+    handlers = finished_by(attempts_in(row["attempts"])) if names is None else names_in(names)
     event = EventId(row["event_id"])
     return Finished(row["seq"], event, row["source"], row["key"], row["run"], handlers, row["forced"])
 

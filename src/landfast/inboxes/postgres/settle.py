@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Settlement
-from landfast.inboxes.postgres import rows
+from landfast.inboxes.postgres import boxes, rows
 from landfast.inboxes.postgres.connection import Connection, Connections
 from landfast.inboxes.postgres.statements import SQL
+from landfast.sealing import Seal
+from landfast.sealing.values import tells
 
 LONGEST_DELAY = 10 * 365 * 86_400.0
 """Ten years: what a handler asks for may be any number, and the calendar ends."""
@@ -62,8 +64,9 @@ _KINDS = {
 
 
 class Settling:
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, seal: Seal) -> None:
         self._connections = connections
+        self._seal = seal
 
     async def settle(self, settlements: Sequence[Settlement]) -> Sequence[bool]:
         groups: dict[_Kind, list[int]] = {}
@@ -73,6 +76,9 @@ class Settling:
         took_effect = [False] * len(settlements)
         if not groups:
             return took_effect
+        if self._seal.is_on and any(map(tells, settlements)):
+            async with self._connections.working() as connection:
+                settlements = await boxes.seal_settlements(connection, self._seal, settlements)
         # Dead before the COMMIT: the leases expire, and the next claims find the receipts and settle by them.
         if len(groups) == 1:
             async with self._connections.working() as connection:

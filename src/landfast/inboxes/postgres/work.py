@@ -10,12 +10,13 @@ from landfast.domain.flow import Flow, Look
 from landfast.domain.ids import Token, WorkerId
 from landfast.domain.outcome import Claim, without_body
 from landfast.domain.unhandled import UnhandledCount
-from landfast.inboxes.postgres import rows
+from landfast.inboxes.postgres import boxes, rows
 from landfast.inboxes.postgres.connection import Connection, Connections
 from landfast.inboxes.postgres.flows import Flows
 from landfast.inboxes.postgres.settle import refuse
 from landfast.inboxes.postgres.statements import SQL
 from landfast.ports.clock import Clock
+from landfast.sealing import Seal
 
 RESCAN_EVERY = 1.0
 """Seconds. Below the watermark lie rows that were released, or that committed late: none waits longer for a claim."""
@@ -43,8 +44,9 @@ millisecond, and every settle that shelves adds one for each type."""
 
 
 class Working:
-    def __init__(self, connections: Connections, clock: Clock) -> None:
+    def __init__(self, connections: Connections, clock: Clock, seal: Seal) -> None:
         self._connections = connections
+        self._seal = seal
         self._clock = clock
         self._watermark = 0
         self._scanned_at = float("-inf")
@@ -61,11 +63,11 @@ class Working:
             if flows is not None:
                 sources, types, first = zip(*flows, strict=True) if flows else ((), (), ())
                 found = await connection.fetch(SQL["claim_flows"], token, lease, limit, sources, types, first)
-                return [rows.claim(row) for row in await _with_bodies(connection, found)]
+                return await self._leased(connection, found)
             found = await self._claim(connection, token, lease, limit)
             if await self._wake(connection, enough=len(found) == limit) and len(found) < limit:
                 found += await self._claim(connection, token, lease, limit - len(found))
-            return [rows.claim(row) for row in await _with_bodies(connection, found)]
+            return await self._leased(connection, found)
 
     async def flows(self, *, is_thorough: bool = False) -> Look:
         async with self._connections.working() as connection:
@@ -81,8 +83,8 @@ class Working:
             found = await connection.fetch(*ask, self._known_suspects)
             if not found and await self._search_all(connection):
                 found = await connection.fetch(*ask, self._known_suspects)
-            whole = await _with_bodies(connection, found)
-        return rows.claim(whole[0]) if whole else None
+            claims = await self._leased(connection, found)
+        return claims[0] if claims else None
 
     async def has_suspects(self) -> bool:
         async with self._connections.working() as connection:
@@ -117,6 +119,15 @@ class Working:
             resumed: int = await connection.fetchval(SQL["resume"], limit)
         return resumed
 
+    async def _leased(self, connection: Connection, found: Sequence[asyncpg.Record]) -> Sequence[Claim]:
+        """Dead between the claim and this: the lease expires, and the next claim finds the same."""
+        refused = [without_body(row["event_id"], row["run"], row["token"]) for row in found if row["key"] is None]
+        claims = [rows.claim(row) for row in found if row["key"] is not None]
+        opened, sealed = await boxes.open_claims(connection, self._seal, claims)
+        if refused or sealed:
+            await refuse(connection, [*refused, *sealed])
+        return opened
+
     async def _claim(self, connection: Connection, token: Token, lease: float, limit: int) -> list[asyncpg.Record]:
         """Under a backlog, start above what was claimed last: the dead versions of finished rows lie below it, and
         while any old transaction is open on the server nothing can remove them."""
@@ -149,11 +160,3 @@ class Working:
         if len(found) < SUSPECTS_KNOWN_AT_MOST:  # otherwise there are more
             self._searched_at = now
         return bool(found)
-
-
-async def _with_bodies(connection: Connection, found: Sequence[asyncpg.Record]) -> list[asyncpg.Record]:
-    """Dead between the claim and this: the lease expires, and the next claim finds the same."""
-    missing = [row for row in found if row["key"] is None]
-    if missing:
-        await refuse(connection, [without_body(row["event_id"], row["run"], row["token"]) for row in missing])
-    return [row for row in found if row["key"] is not None]

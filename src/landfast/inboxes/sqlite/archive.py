@@ -11,10 +11,11 @@ import apsw
 from landfast.domain.ids import EventId, InboxId, ids_from
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.summary import EventRecord, in_hand_of
-from landfast.inboxes.sqlite import history, rows
+from landfast.inboxes.sqlite import boxes, history, rows
 from landfast.inboxes.sqlite.connection import SqliteFile
-from landfast.inboxes.sqlite.statements import ask
+from landfast.inboxes.sqlite.statements import SQL, ask
 from landfast.ports.clock import Clock
+from landfast.sealing import Seal, StoreKey
 
 _WAYS_BACK: dict[Signal, tuple[tuple[str, State | None], ...]] = {
     Signal.REPLAY: (("replay", None), ("replay_done", State.DONE)),
@@ -26,6 +27,7 @@ _WAYS_BACK: dict[Signal, tuple[tuple[str, State | None], ...]] = {
 class Operating:
     _file: SqliteFile
     _clock: Clock
+    _seal: Seal
 
     async def identity(self) -> InboxId:
         return InboxId(await self._file.run(partial(self._meta, "identity")))
@@ -48,6 +50,21 @@ class Operating:
 
     async def recover(self, events: Sequence[EventId], *, who: str) -> int:
         return await self._file.run(partial(self._recover, events, who))
+
+    async def store_keys(self) -> Sequence[StoreKey]:
+        return await self._file.run(self._store_keys)
+
+    async def rewrap(self, keys: Sequence[StoreKey]) -> None:
+        await self._file.run(partial(self._rewrap, keys))
+
+    def _store_keys(self) -> list[StoreKey]:
+        with self._file.reading() as connection:
+            return boxes.store_keys(connection)
+
+    def _rewrap(self, keys: Sequence[StoreKey]) -> None:
+        """Crash before the COMMIT: all of them are under the old master key, and the operator asks again."""
+        with self._file.writing(durable=True) as connection:
+            connection.executemany(SQL["store_key_rewrap"], [key._asdict() for key in keys])
 
     def _meta(self, statement: str) -> Any:
         with self._file.reading() as connection:
@@ -72,7 +89,8 @@ class Operating:
                 lines = ask(connection, "history", (rows.micros(summary.received_at), event))
                 history = tuple(rows.line(line) for line in lines)
                 in_hand = in_hand_of(token, rows.moment_or_none(since))
-                return EventRecord(summary, headers, body, history, rows.tries(tries), in_hand)
+                record = EventRecord(summary, headers, body, history, rows.tries(tries), in_hand)
+                return boxes.open_record(connection, self._seal, record)
         return None
 
     def _expand(self, prefix: str) -> list[EventId]:

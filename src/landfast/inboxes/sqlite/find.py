@@ -13,9 +13,10 @@ from landfast.domain.filter import Filter
 from landfast.domain.ids import event_id
 from landfast.domain.lifecycle import State
 from landfast.domain.summary import Cursor, EventSummary
-from landfast.inboxes.sqlite import rows
+from landfast.inboxes.sqlite import boxes, rows
 from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.statements import ask
+from landfast.sealing import Seal
 
 WINDOW = 1_000
 """Events looked at in one read transaction: about 10 ms."""
@@ -41,6 +42,7 @@ _LAST: _Place = (2**63 - 1, b"")
 
 class Finding:
     _file: SqliteFile
+    _seal: Seal
 
     async def find(self, wanted: Filter, *, limit: int, after: Cursor | None = None) -> Sequence[EventSummary]:
         found: list[EventSummary] = []
@@ -85,7 +87,8 @@ class Finding:
                 for seq, _, event in window
                 for row in ask(connection, "find_summaries", (seq,)) or ask(connection, "find_bodiless", (seq, event))
             ]
-        matching = [summary for summary in read if _matches(wanted, summary)]
+            matching = [summary for summary in read if _matches(wanted, summary)]
+            matching = boxes.open_summaries(connection, self._seal, matching)
         if len(window) < WINDOW:
             return matching, None
         _, *place = window[-1]

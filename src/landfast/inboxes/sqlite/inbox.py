@@ -9,6 +9,7 @@ from landfast.inboxes.sqlite.archive import Operating
 from landfast.inboxes.sqlite.audit import Auditing
 from landfast.inboxes.sqlite.census import Counting
 from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.inboxes.sqlite.erase import Erasing
 from landfast.inboxes.sqlite.find import Finding
 from landfast.inboxes.sqlite.held import Holding
 from landfast.inboxes.sqlite.memory import Remembering
@@ -17,15 +18,17 @@ from landfast.inboxes.sqlite.record import Recording
 from landfast.inboxes.sqlite.settle import Settling
 from landfast.inboxes.sqlite.work import Working
 from landfast.ports.clock import Chance, Clock
+from landfast.sealing import Seal
 
 
 class SqliteInbox(
-    Recording, Working, Settling, Operating, Counting, Auditing, Finding, Holding, Remembering, Migrating
+    Recording, Working, Settling, Operating, Counting, Auditing, Finding, Holding, Erasing, Remembering, Migrating
 ):
     """Every port of an inbox, and Store, in one SQLite file, one instance per process. Each mixin is one side."""
 
-    def __init__(self, path: str | Path, *, clock: Clock, chance: Chance) -> None:
+    def __init__(self, path: str | Path, *, clock: Clock, chance: Chance, seal: Seal | None = None) -> None:
         self._file = SqliteFile(path)
         self._clock = clock
         self._chance = chance
+        self._seal = seal or Seal()
         self.boot = BootId(chance.bytes(8))

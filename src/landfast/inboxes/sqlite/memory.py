@@ -10,16 +10,18 @@ from typing import Any
 from landfast.domain.delivery import Delivery, Difference
 from landfast.domain.ids import EventId
 from landfast.domain.switch import Switch, SwitchKind
-from landfast.inboxes.sqlite import rows
+from landfast.inboxes.sqlite import boxes, rows
 from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.statements import SQL, ask
 from landfast.ports.clock import Chance, Clock
+from landfast.sealing import Seal
 
 
 class Remembering:
     _file: SqliteFile
     _clock: Clock
     _chance: Chance
+    _seal: Seal
 
     async def epoch(self) -> bytes:
         ((epoch,),) = await self._file.run(partial(self._read, "epoch", {}))
@@ -81,4 +83,6 @@ class Remembering:
         asked = [{"event_id": one.event_id, "body": one.body, "type": rows.text(one.type)} for one in deliveries]
         with self._file.reading() as connection:
             found = [next(iter(ask(connection, "differing", one)), None) for one in asked]
-        return [None if row is None else Difference(bool(row[0]), bool(row[1]), rows.moment(row[2])) for row in found]
+            sealed = [boxes.difference(connection, self._seal, one) for one in deliveries]
+        plain = [None if row is None else Difference(bool(row[0]), bool(row[1]), rows.moment(row[2])) for row in found]
+        return [one or other for one, other in zip(plain, sealed, strict=True)]

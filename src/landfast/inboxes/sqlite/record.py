@@ -17,6 +17,7 @@ from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.rows import micros, micros_or_none
 from landfast.inboxes.sqlite.statements import SQL, ask
 from landfast.ports.clock import Clock
+from landfast.sealing import Seal, SealedEvent
 
 LIVE, DRAINED = 0, -1
 """Slots to count in: there is one writer at a time, so one row for each is enough."""
@@ -25,6 +26,7 @@ LIVE, DRAINED = 0, -1
 class Recording:
     _file: SqliteFile
     _clock: Clock
+    _seal: Seal
     boot: BootId
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
@@ -38,11 +40,16 @@ class Recording:
 
     def _record(self, deliveries: Sequence[Delivery], slot: int) -> list[Recorded]:
         """Crash before the COMMIT: nothing is stored and nobody was answered. After it: all of them are, for good."""
+        # Before the lock: others need not wait for it.
+        sealed = [self._seal.event(what.event_id, what.headers, what.body) for what in deliveries]
         try:
             with self._file.writing(durable=True) as connection:
                 drained, again = _drained(connection, deliveries if slot == DRAINED else ())
                 disproven = _disproven(connection, deliveries) if have_proofs(deliveries) else frozenset()
-                recorded = _insert(connection, deliveries, disproven)
+                recorded = _insert(connection, deliveries, sealed, disproven)
+                if self._seal.store_key is not None:
+                    # With each batch: one that was restored from a copy may have lost it.
+                    ask(connection, "record_store_key", self._seal.store_key)
                 _count(connection, self.boot, slot, _new(deliveries, recorded), drained, again)
                 return recorded
         except (apsw.ConstraintError, apsw.TooBigError, UnicodeEncodeError) as error:
@@ -68,7 +75,12 @@ def _disproven(connection: apsw.Connection, deliveries: Sequence[Delivery]) -> f
     return frozenset(place for place in others if not ask(connection, "known", (deliveries[place].event_id,)))
 
 
-def _insert(connection: apsw.Connection, deliveries: Sequence[Delivery], disproven: frozenset[int]) -> list[Recorded]:
+def _insert(
+    connection: apsw.Connection,
+    deliveries: Sequence[Delivery],
+    sealed: Sequence[SealedEvent],
+    disproven: frozenset[int],
+) -> list[Recorded]:
     """All but those places. A proof that is not remembered together with its event would count for a second one."""
     ((next_seq,),) = ask(connection, "record_next")
     placed = [(seq, what, micros(what.received_at)) for seq, what in enumerate(deliveries, next_seq)]
@@ -78,11 +90,13 @@ def _insert(connection: apsw.Connection, deliveries: Sequence[Delivery], disprov
     new = {seq for (seq,) in connection.executemany(SQL["record_identity"], identities)}
     bodies = [
         (seq, what.event_id, received_at, what.source, what.key, what.type, what.entity,
-         micros_or_none(what.occurred_at), what.headers, what.body)
-        for seq, what, received_at in placed
+         micros_or_none(what.occurred_at), box.headers, box.body)
+        for (seq, what, received_at), box in zip(placed, sealed, strict=True)
         if seq in new
     ]  # fmt: skip
     connection.executemany(SQL["record_body"], bodies)
+    keys = [(seq, box.data_key) for (seq, _, _), box in zip(placed, sealed, strict=True) if box.data_key and seq in new]
+    connection.executemany(SQL["record_data_key"], keys)
     held = {seq: what.hold for seq, what, _ in placed if what.hold}
     connection.executemany(SQL["record_work"], [(*row[:4], *row[5:7]) for row in bodies if row[0] not in held])
     connection.executemany(

@@ -23,7 +23,7 @@ _LONGEST = 100 * 365 * 86_400.0  # a century: `RetryLater(after=inf)` must not o
 
 _encode = msgspec.json.Encoder().encode
 _tries = msgspec.json.Decoder(dict[HandlerName, Tries]).decode
-_attempts = msgspec.json.Decoder(tuple[Attempt, ...]).decode
+attempts_in = msgspec.json.Decoder(tuple[Attempt, ...]).decode
 
 
 def micros(moment: datetime) -> int:
@@ -72,7 +72,21 @@ def claim(row: Sequence[Any]) -> Claim:
 
 def summary(row: Sequence[Any]) -> EventSummary:
     """A row of `find_summaries.sql`."""
-    event_id, source, key, type_, entity, occurred_at, received_at, state, run, *told, due_at, redelivered = row
+    (
+        event_id,
+        source,
+        key,
+        type_,
+        entity,
+        occurred_at,
+        received_at,
+        state,
+        run,
+        *told,
+        due_at,
+        redelivered,
+        erased_at,
+    ) = row
     reason, error, message, handler = told
     return EventSummary(
         event_id=event_id,
@@ -90,6 +104,7 @@ def summary(row: Sequence[Any]) -> EventSummary:
         handler=handler,
         due_at=moment_or_none(due_at),
         redelivered=redelivered,
+        erased_at=moment_or_none(erased_at),
     )
 
 
@@ -101,7 +116,7 @@ def line(row: Sequence[Any]) -> HistoryLine:
         run=run,
         signal=Signal(signal),
         state=State(state),
-        attempts=_attempts(attempts),
+        attempts=attempts_in(attempts),
         reason=reason,
         who=who,
     )
@@ -111,7 +126,7 @@ def finished(row: Sequence[Any]) -> Finished:
     """A row of `finished.sql`."""
     seq, event_id, source, key, run, forced, names, attempts = row
     # Without names, of an earlier Landfast: what was attempted in the claim that finished it.
-    handlers = finished_by(_attempts(attempts)) if names is None else names_in(names)
+    handlers = finished_by(attempts_in(attempts)) if names is None else names_in(names)
     return Finished(seq, event_id, source, key, run, handlers, bool(forced))
 
 

@@ -10,10 +10,11 @@ import apsw
 
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Settlement
-from landfast.inboxes.sqlite import history, rows
+from landfast.inboxes.sqlite import boxes, history, rows
 from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.statements import ask
 from landfast.ports.clock import Clock
+from landfast.sealing import Seal
 
 # The statement for an event that is at work, and the one for an event that waits, where the signal is legal there.
 _MOVES: dict[Signal, tuple[str, str | None]] = {
@@ -34,6 +35,7 @@ _TO_SHELF = frozenset({Signal.BURY, Signal.POSTPONE, Signal.RETRY, Signal.SHELVE
 class Settling:
     _file: SqliteFile
     _clock: Clock
+    _seal: Seal
 
     async def settle(self, settlements: Sequence[Settlement]) -> Sequence[bool]:
         return await self._file.run(partial(self._settle, settlements, rows.micros(self._clock.now())))
@@ -41,7 +43,8 @@ class Settling:
     def _settle(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
         """Crash before the COMMIT: the leases expire, and the next claim finds the receipts and settles again."""
         with self._file.writing(durable=False) as connection:
-            return [apply(connection, settlement, now) for settlement in settlements]
+            sealed = boxes.seal_settlements(connection, self._seal, settlements)
+            return [apply(connection, settlement, now) for settlement in sealed]
 
 
 def apply(connection: apsw.Connection, settlement: Settlement, now: int) -> bool:

@@ -12,13 +12,14 @@ import apsw
 from landfast.domain.flow import FLOWS_AT_MOST, START, Flow, Look, Round
 from landfast.domain.ids import EventId, Token, WorkerId, tokens_of
 from landfast.domain.lifecycle import Signal
-from landfast.domain.outcome import Claim, without_body
+from landfast.domain.outcome import Claim, Settlement, without_body
 from landfast.domain.unhandled import UnhandledCount
-from landfast.inboxes.sqlite import history, rows
+from landfast.inboxes.sqlite import boxes, history, rows
 from landfast.inboxes.sqlite.connection import SqliteFile
 from landfast.inboxes.sqlite.settle import apply
 from landfast.inboxes.sqlite.statements import SQL, ask
 from landfast.ports.clock import Clock
+from landfast.sealing import Seal
 
 WOKEN_AT_ONCE = 1_000
 """Delayed events that one claim wakes at most: an hour's retries may all be due together, and a record must not wait
@@ -28,6 +29,7 @@ for them."""
 class Working:
     _file: SqliteFile
     _clock: Clock
+    _seal: Seal
     _flows_after = START
 
     async def claim(
@@ -76,13 +78,14 @@ class Working:
         """Crash after the COMMIT: the lease expires, and the events are looked at one by one."""
         with self._file.writing(durable=False) as connection:
             self._wake(connection, asked)
-            return _read(connection, asked, ask(connection, "claim", asked))
+            return self._leased(connection, asked, ask(connection, "claim", asked))
 
     def _claim_flows(self, asked: dict[str, Any], flows: Sequence[Flow]) -> list[Claim]:
         with self._file.writing(durable=False) as connection:
             ready = [ask(connection, "flow_ready", {**asked, **flow._asdict()}) for flow in flows]
             places = sorted(seq for found in ready for (seq,) in found)[: asked["limit"]]
-            return _read(connection, asked, ask(connection, "claim_flows", {**asked, "places": json.dumps(places)}))
+            found = ask(connection, "claim_flows", {**asked, "places": json.dumps(places)})
+            return self._leased(connection, asked, found)
 
     def _flows(self, look: Round) -> list[Flow]:
         ready: dict[tuple[str, str], Flow] = {}
@@ -103,8 +106,21 @@ class Working:
     def _claim_suspect(self, asked: dict[str, Any]) -> Claim | None:
         """Crash after the COMMIT: the lease expires, and the crash is counted."""
         with self._file.writing(durable=False) as connection:
-            found = _read(connection, asked, ask(connection, "claim_suspect", asked))
+            found = self._leased(connection, asked, ask(connection, "claim_suspect", asked))
             return found[0] if found else None
+
+    def _leased(self, connection: apsw.Connection, asked: dict[str, Any], leased: Sequence[tuple[int]]) -> list[Claim]:
+        if not leased:
+            return []
+        places = {"places": json.dumps([seq for (seq,) in leased])}
+        claims = [rows.claim(row) for row in connection.execute(SQL["claimed"], places)]
+        refused: list[Settlement] = []
+        if len(claims) < len(leased):
+            refused = [without_body(*row) for row in ask(connection, "bodiless", places)]
+        opened, sealed = boxes.open_claims(connection, self._seal, claims)
+        for settlement in (*refused, *sealed):
+            apply(connection, settlement, asked["now"])
+        return opened
 
     def _has_suspects(self, asked: dict[str, Any]) -> bool:
         with self._file.reading() as connection:
@@ -135,17 +151,6 @@ class Working:
         with self._file.writing(durable=False) as connection:
             free = ask(connection, "resume_candidates", {"now": now, "limit": limit})
             return sum(back(connection, *place) for place in free)
-
-
-def _read(connection: apsw.Connection, asked: dict[str, Any], leased: Sequence[tuple[int]]) -> list[Claim]:
-    if not leased:
-        return []
-    places = {"places": json.dumps([seq for (seq,) in leased])}
-    claims = [rows.claim(row) for row in connection.execute(SQL["claimed"], places)]
-    if len(claims) < len(leased):
-        for event, run, token in ask(connection, "bodiless", places):
-            apply(connection, without_body(event, run, token), asked["now"])
-    return claims
 
 
 def _unshelve(

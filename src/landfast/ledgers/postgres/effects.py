@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from landfast.domain.ids import ReceiptDigest, Token, WorkerId
 from landfast.domain.outcome import ClaimedEffect, EffectSettlement, EffectState
-from landfast.ledgers import limits
+from landfast.ledgers import boxes, limits
 from landfast.ledgers.postgres import faults, rows
+from landfast.sealing import Seal, StoreKey
 
 if TYPE_CHECKING:
     from asyncpg import Record
@@ -20,20 +21,25 @@ class PostgresEffects:
     the same key."""
 
     _desk: Pool[Record]
+    _seal: Seal
 
     async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[ClaimedEffect]:
         found = await self._fetch("effects_claim", token, lease, limit, False)
-        return [rows.claimed(row, token) for row in sorted(found, key=lambda row: int(row["seq"]))]
+        return await self._opened([rows.claimed(row, token) for row in sorted(found, key=lambda row: int(row["seq"]))])
 
     async def claim_suspect(self, *, token: Token, lease: float) -> ClaimedEffect | None:
         found = await self._fetch("effects_claim", token, lease, 1, True)
-        return rows.claimed(found[0], token) if found else None
+        opened = await self._opened([rows.claimed(row, token) for row in found])
+        return opened[0] if opened else None
 
     async def has_suspects(self) -> bool:
         return bool(await self._fetch("effects_suspects"))
 
     async def settle(self, settlements: Sequence[EffectSettlement]) -> Sequence[bool]:
-        found = await self._fetch("effects_settle", *rows.settlement_columns(settlements))
+        if self._seal.store_key is not None and any(each.message or each.trace for each in settlements):
+            await self._fetch("store_key_add", *self._seal.store_key)
+        sealed = boxes.seal_settlements(self._seal, settlements)
+        found = await self._fetch("effects_settle", *rows.settlement_columns(sealed))
         settled = {(row["key"], row["run"], row["token"]) for row in found}
         return [(each.key, each.run, each.token) in settled for each in settlements]
 
@@ -51,10 +57,19 @@ class PostgresEffects:
         self, *, digest: ReceiptDigest | None = None, state: EffectState | None = None, limit: int
     ) -> Sequence[dict[str, Any]]:
         found = await self._fetch("effects_list", digest, state and state.value, limit)
-        return [dict(row) | {"state": EffectState(row["state"])} for row in found]
+        await self._learn(boxes.keys_of_listed(map(dict, found)))
+        return [boxes.open_listed(self._seal, dict(row) | {"state": EffectState(row["state"])}) for row in found]
 
     async def retry(self, keys: Sequence[tuple[str, int]]) -> int:
         return len(await self._fetch("effects_retry", [key for key, _ in keys], [run for _, run in keys]))
+
+    async def _opened(self, effects: Sequence[ClaimedEffect]) -> Sequence[ClaimedEffect]:
+        await self._learn(boxes.keys_of_effects(effects))
+        return [boxes.open_effect(self._seal, each) for each in effects]
+
+    async def _learn(self, data_keys: Iterable[bytes | None]) -> None:
+        if self._seal.lacks(data_keys):
+            self._seal.learn(StoreKey(*row) for row in await self._fetch("store_keys"))
 
     async def _fetch(self, name: str, *values: Any) -> Sequence[Record]:
         try:

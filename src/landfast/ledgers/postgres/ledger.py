@@ -8,21 +8,28 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from landfast.domain.audit import Mark
+from landfast.domain.erasure import Erased
 from landfast.domain.errors import CommitRefusedError, CommitUnknownError
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
 from landfast.domain.outcome import Receipt, ReceiptKey
+from landfast.ledgers import boxes, limits, receiving
 from landfast.ledgers import isolation as levels
-from landfast.ledgers import limits, receiving
 from landfast.ledgers.postgres import faults, rows, store
 from landfast.ledgers.postgres.effects import PostgresEffects
 from landfast.ledgers.postgres.transaction import PostgresTransaction
+from landfast.ledgers.text import storable
 from landfast.ports.audit import MARKS_KEPT
 from landfast.ports.clock import Chance, Clock
+from landfast.sealing import Seal, StoreKey
 
 if TYPE_CHECKING:
     from asyncpg import Record
     from asyncpg.pool import Pool, PoolConnectionProxy
+
+LOOK_EVERY_SECONDS = 0.05
+WATCHED_LOOKS = 100
+"""Looks whether a transaction may still see what was erased: five seconds for handlers that are at work."""
 
 DESK_SIZE = 2
 """Connections for everything but handlers: tombstones, receipts and effects never wait for a slow handler."""
@@ -39,12 +46,14 @@ class PostgresLedger(PostgresEffects):
         chance: Chance,
         pool: int = 4,
         named: str = "ledger (LANDFAST_LEDGER)",
+        seal: Seal | None = None,
     ) -> None:
         """`named` is the setting to correct when the address is wrong."""
         self._dsn = dsn
         self._named = named
         self._chance = chance
         self._size = pool
+        self._seal = seal or Seal()
         self._handlers: Pool[Record]
 
     async def begin(self, *, deadline: float, isolation: str | None = None) -> PostgresTransaction:
@@ -64,7 +73,9 @@ class PostgresLedger(PostgresEffects):
         return there
 
     async def receipts(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
-        return [rows.receipt(row) for row in await self._fetch("read_receipts", digests)]
+        found = [rows.receipt(row) for row in await self._fetch("read_receipts", digests)]
+        await self._learn(boxes.keys_of(found))
+        return [boxes.open_receipt(self._seal, each) for each in found]
 
     async def audit_marks(self, inbox: InboxId) -> Sequence[Mark]:
         return [Mark(row["seq"], row["nonce"]) for row in await self._fetch("audit_marks", inbox, MARKS_KEPT)]
@@ -77,6 +88,38 @@ class PostgresLedger(PostgresEffects):
         await self._fetch("bind", inbox)
         (row,) = await self._fetch("name")
         return str(row["name"])
+
+    async def store_keys(self) -> Sequence[StoreKey]:
+        return [StoreKey(*row) for row in await self._fetch("store_keys")]
+
+    async def rewrap(self, keys: Sequence[StoreKey]) -> None:
+        async with self._connection() as connection, connection.transaction():
+            await connection.executemany(rows.SQL["store_key_rewrap"], keys)
+
+    async def erase(self, inbox: InboxId, events: Sequence[Erased], *, who: str) -> None:
+        digests = [each.digest for each in events]
+        # Dead before the COMMIT: nothing is erased, and asking again erases it.
+        async with self._connection() as connection, connection.transaction():
+            await connection.execute(rows.SQL["erase_effects"], digests)
+            await connection.execute(rows.SQL["erase_results"], digests)
+            ids = [each.event_id for each in events]
+            await connection.execute(rows.SQL["erase_note"], inbox, ids, digests, storable(who))
+
+    async def erased(self, inbox: InboxId) -> Sequence[Erased]:
+        return [Erased(*row) for row in await self._fetch("erased", inbox)]
+
+    async def scrub(self) -> bool:
+        async with self._connection() as connection:
+            since = await connection.fetchval("SELECT clock_timestamp()")
+            for _ in range(WATCHED_LOOKS):
+                if not await connection.fetchval(rows.SQL["erase_watched"], since):
+                    break
+                await asyncio.sleep(LOOK_EVERY_SECONDS)
+            else:
+                return False
+            for table in ("landfast_effect", "landfast_receipt"):
+                await connection.execute(f"VACUUM (INDEX_CLEANUP OFF) {table}", timeout=limits.MIGRATION_WAIT)
+        return True
 
     def diagnose(self, error: BaseException) -> Fault:
         return faults.diagnose(error)
@@ -118,7 +161,8 @@ class PostgresLedger(PostgresEffects):
             connection = await pool.acquire()
         except faults.ANY as error:
             raise faults.unavailable(error) from error
-        transaction = PostgresTransaction(pool, connection, silence=deadline + limits.STOPPED_GRACE)
+        silence = deadline + limits.STOPPED_GRACE
+        transaction = PostgresTransaction(pool, connection, silence=silence, seal=self._seal)
         try:
             await transaction.begin(isolation)
         except BaseException:

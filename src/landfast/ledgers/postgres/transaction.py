@@ -13,9 +13,10 @@ import asyncpg
 from landfast.domain.errors import CommitUnknownError, LedgerUnavailableError
 from landfast.domain.ids import ReceiptDigest
 from landfast.domain.outcome import Receipt, ReceiptKey, StagedEffect
-from landfast.ledgers import control, limits, receiving
+from landfast.ledgers import boxes, control, limits, receiving
 from landfast.ledgers.postgres import faults, rows, settings
 from landfast.ledgers.postgres.handle import PostgresHandle
+from landfast.sealing import Seal, StoreKey
 
 if TYPE_CHECKING:
     from asyncpg import Record
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
 class PostgresTransaction:
     """A LedgerTransaction. It owns a connection of the pool until it was committed or rolled back."""
 
-    def __init__(self, pool: Pool[Record], connection: PoolConnectionProxy[Record], *, silence: float) -> None:
+    def __init__(
+        self, pool: Pool[Record], connection: PoolConnectionProxy[Record], *, silence: float, seal: Seal
+    ) -> None:
         self._pool = pool
+        self._seal = seal
         self._connection = connection
         self._handle = PostgresHandle(connection)
         self._silence = silence
@@ -60,7 +64,10 @@ class PostgresTransaction:
             return await receiving.bury(self, tombstones, forced)
 
     async def insert(self, receipts: Sequence[Receipt]) -> Collection[ReceiptKey]:
-        columns = rows.receipt_columns(receipts)
+        sealed = boxes.seal_receipts(self._seal, receipts)
+        if sealed is not receipts and self._seal.store_key is not None:
+            await self._connection.execute(rows.SQL["store_key_add"], *self._seal.store_key, timeout=limits.ANSWER_WAIT)
+        columns = rows.receipt_columns(sealed)
         found = await self._connection.fetch(rows.SQL["receive"], *columns, timeout=limits.ANSWER_WAIT)
         self._guards.append(found[0]["place"])
         inserted = {rows.receipt_key(row) for row in found if row["digest"] is not None}
@@ -69,7 +76,11 @@ class PostgresTransaction:
 
     async def read(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
         found = await self._connection.fetch(rows.SQL["read_receipts"], digests, timeout=limits.ANSWER_WAIT)
-        return [rows.receipt(row) for row in found]
+        receipts = [rows.receipt(row) for row in found]
+        if self._seal.lacks(boxes.keys_of(receipts)):
+            keys = await self._connection.fetch(rows.SQL["store_keys"], timeout=limits.ANSWER_WAIT)
+            self._seal.learn(StoreKey(*key) for key in keys)
+        return [boxes.open_receipt(self._seal, each) for each in receipts]
 
     async def reset(self) -> None:
         if not self._handle.may_have_set:
@@ -94,7 +105,9 @@ class PostgresTransaction:
     async def commit(self, *, results: Sequence[tuple[ReceiptKey, bytes]], effects: Sequence[StagedEffect]) -> None:
         self._examine()
         self._handle.end()
-        columns = (*rows.result_columns(results), *rows.effect_columns(effects))
+        sealed = boxes.seal_results(self._seal, results), boxes.seal_effects(self._seal, effects)
+        store_key = (self._seal.store_key if results or effects else None) or (None, None, None)
+        columns = (*rows.result_columns(sealed[0]), *rows.effect_columns(sealed[1]), *store_key)
         try:
             tag = await self._connection.execute(rows.SQL["commit"], self._guards, *columns, timeout=limits.ANSWER_WAIT)
         except faults.ANY as error:

@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 
 from landfast.domain.ids import ReceiptDigest, Token, WorkerId
 from landfast.domain.outcome import ClaimedEffect, EffectSettlement, EffectState
+from landfast.ledgers import boxes
 from landfast.ledgers.sqlite import faults, rows
 from landfast.ledgers.sqlite.thread import ConnectionThread
 from landfast.ledgers.text import storable
 from landfast.ports.clock import Clock
+from landfast.sealing import Seal, StoreKey
 
 T = TypeVar("T")
 
@@ -21,10 +23,11 @@ class SqliteEffects:
     """An EffectStore. The time of each call is when it was made, not when the file was free: a lease that a slow
     handler kept us from renewing has not expired."""
 
-    def __init__(self, writer: ConnectionThread, reader: ConnectionThread, *, clock: Clock) -> None:
+    def __init__(self, writer: ConnectionThread, reader: ConnectionThread, *, clock: Clock, seal: Seal) -> None:
         self._writer = writer
         self._reader = reader
         self._clock = clock
+        self._seal = seal
         self._lock = asyncio.Lock()
 
     async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[ClaimedEffect]:
@@ -46,18 +49,22 @@ class SqliteEffects:
             until = {"token": token, "now": now, "until": now + _micros(lease)}
             marks = ({name: row[name] for name in ("seq", "suspect", "crashes")} | until for row in due)
             connection.executemany(rows.SQL["effects_claim"], marks)
-            return [rows.claimed(row, token) for row in due]
+            claimed = [rows.claimed(row, token) for row in due]
+            rows.learn_store_keys(connection, self._seal, boxes.keys_of_effects(claimed))
+            return [boxes.open_effect(self._seal, effect) for effect in claimed]
 
         return await self._write(work)
 
     async def settle(self, settlements: Sequence[EffectSettlement]) -> Sequence[bool]:
         now = self._now()
-        return await self._write(
-            lambda connection: [
-                connection.execute(rows.SQL["effects_settle"], _settlement(each, now)).rowcount == 1
-                for each in settlements
-            ]
-        )
+        sealed = boxes.seal_settlements(self._seal, settlements)
+
+        def work(connection: sqlite3.Connection) -> list[bool]:
+            rows.add_store_key(connection, self._seal)
+            settled = [connection.execute(rows.SQL["effects_settle"], _settlement(each, now)) for each in sealed]
+            return [each.rowcount == 1 for each in settled]
+
+        return await self._write(work)
 
     async def renew(self, *, tokens: Sequence[Token], lease: float) -> None:
         now = self._now()
@@ -75,10 +82,13 @@ class SqliteEffects:
         self, *, digest: ReceiptDigest | None = None, state: EffectState | None = None, limit: int
     ) -> Sequence[dict[str, Any]]:
         found = await self._read("effects_list", {"digest": digest, "state": state, "limit": limit})
-        return [
+        if self._seal.lacks(boxes.keys_of_listed(map(dict, found))):
+            self._seal.learn(StoreKey(*row) for row in await self._read("store_keys", {}))
+        listed = [
             dict(row) | {"state": EffectState(row["state"]), "created_at": rows.moment(row["created_at"])}
             for row in found
         ]
+        return [boxes.open_listed(self._seal, row) for row in listed]
 
     async def retry(self, keys: Sequence[tuple[str, int]]) -> int:
         now = self._now()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from landfast.domain.audit import Mark
+from landfast.domain.erasure import Erased
 from landfast.domain.errors import (
     CommitRefusedError,
     CommitUnknownError,
@@ -24,8 +25,10 @@ from landfast.ledgers.sqlite import faults, rows, store
 from landfast.ledgers.sqlite.effects import SqliteEffects
 from landfast.ledgers.sqlite.thread import MOVED, ConnectionThread
 from landfast.ledgers.sqlite.transaction import SqliteTransaction
+from landfast.ledgers.text import storable
 from landfast.ports.audit import MARKS_KEPT
 from landfast.ports.clock import Chance, Clock
+from landfast.sealing import Seal, StoreKey
 
 
 class SqliteLedger(SqliteEffects):
@@ -36,17 +39,17 @@ class SqliteLedger(SqliteEffects):
     of their own and wait for nobody.
     """
 
-    def __init__(self, path: str | Path, *, clock: Clock, chance: Chance) -> None:
+    def __init__(self, path: str | Path, *, clock: Clock, chance: Chance, seal: Seal | None = None) -> None:
         self._path = Path(path)
         self._chance = chance
         writer = ConnectionThread(self._path, "landfast-ledger-writer")
         reader = ConnectionThread(self._path, "landfast-ledger-reader")
-        super().__init__(writer, reader, clock=clock)
+        super().__init__(writer, reader, clock=clock, seal=seal or Seal())
 
     async def begin(self, *, deadline: float, isolation: str | None = None) -> SqliteTransaction:  # noqa: ARG002 - there is no server that could end a transaction for us
         levels.level(isolation)  # whatever it asks for, SQLite serialises
         await self._lock.acquire()
-        transaction = SqliteTransaction(self._writer, self._lock, self._clock)
+        transaction = SqliteTransaction(self._writer, self._lock, self._clock, self._seal)
         try:
             await transaction.begin()
         except BaseException:
@@ -62,7 +65,7 @@ class SqliteLedger(SqliteEffects):
                 await self._lock.acquire()
         except TimeoutError:
             raise ReceiptBusyError("ledger: a handler's transaction is open for longer than a second") from None
-        transaction = SqliteTransaction(self._writer, self._lock, self._clock)
+        transaction = SqliteTransaction(self._writer, self._lock, self._clock, self._seal)
         try:
             await transaction.begin()
             there = await receiving.bury(transaction, tombstones, forced)
@@ -75,7 +78,7 @@ class SqliteLedger(SqliteEffects):
 
     async def receipts(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
         try:
-            return await self._reader.run(lambda connection: rows.read_receipts(connection, digests))
+            return await self._reader.run(lambda connection: rows.read_receipts(connection, digests, self._seal))
         except sqlite3.Error as error:
             raise faults.unavailable(error) from error
 
@@ -104,6 +107,43 @@ class SqliteLedger(SqliteEffects):
             return str(name)
 
         return await self._write(work)
+
+    async def store_keys(self) -> Sequence[StoreKey]:
+        return [StoreKey(*row) for row in await self._read("store_keys", {})]
+
+    async def rewrap(self, keys: Sequence[StoreKey]) -> None:
+        changed = [key._asdict() for key in keys]
+        await self._write(lambda connection: connection.executemany(rows.SQL["store_key_rewrap"], changed))
+
+    async def erase(self, inbox: InboxId, events: Sequence[Erased], *, who: str) -> None:
+        now = self._now()
+        named = [each._asdict() | {"inbox": inbox, "now": now, "who": storable(who)} for each in events]
+
+        def work(connection: sqlite3.Connection) -> None:
+            # What is overwritten meanwhile becomes zeros, whole pages that become free too.
+            connection.execute("PRAGMA secure_delete = ON")
+            try:
+                for each in named:
+                    for statement in ("erase_effects", "erase_results", "erase_note"):
+                        connection.execute(rows.SQL[statement], each)
+            finally:
+                connection.execute("PRAGMA secure_delete = FAST")
+
+        await self._write(work)
+
+    async def erased(self, inbox: InboxId) -> Sequence[Erased]:
+        return [Erased(*row) for row in await self._read("erased", {"inbox": inbox})]
+
+    async def scrub(self) -> bool:
+        # The log still has the pages as they were. Somebody who reads an old view keeps it there.
+        async with self._lock:
+            try:
+                found = await self._writer.run(
+                    lambda connection: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                )
+            except sqlite3.Error as error:
+                raise faults.unavailable(error) from error
+        return not found[0]
 
     def diagnose(self, error: BaseException) -> Fault:
         return faults.diagnose(error)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from landfast import sqlfiles
 from landfast.domain.ids import HandlerName, ReceiptDigest, Token
 from landfast.domain.outcome import ClaimedEffect, Outcome, Receipt, ReceiptKey, StagedEffect, Tries
+from landfast.ledgers import boxes
+from landfast.sealing import Seal, StoreKey
 
 T = TypeVar("T")
 
@@ -53,8 +55,26 @@ def insert_receipts(connection: sqlite3.Connection, receipts: Sequence[Receipt],
     }
 
 
-def read_receipts(connection: sqlite3.Connection, digests: Sequence[ReceiptDigest]) -> list[Receipt]:
-    return [_receipt(row) for digest in digests for row in connection.execute(SQL["read_receipts"], {"digest": digest})]
+def read_receipts(connection: sqlite3.Connection, digests: Sequence[ReceiptDigest], seal: Seal) -> list[Receipt]:
+    asked = [{"digest": digest} for digest in digests]
+    found = [_receipt(row) for each in asked for row in connection.execute(SQL["read_receipts"], each)]
+    learn_store_keys(connection, seal, boxes.keys_of(found))
+    return [boxes.open_receipt(seal, receipt) for receipt in found]
+
+
+def add_store_key(connection: sqlite3.Connection, seal: Seal) -> None:
+    """In the transaction that stores what is sealed: a ledger that was restored from a copy may have lost it."""
+    if seal.store_key is not None:
+        connection.execute(SQL["store_key_add"], seal.store_key._asdict())
+
+
+def learn_store_keys(connection: sqlite3.Connection, seal: Seal, data_keys: Iterable[bytes | None]) -> None:
+    if seal.lacks(data_keys):
+        seal.learn(store_keys(connection))
+
+
+def store_keys(connection: sqlite3.Connection) -> list[StoreKey]:
+    return [StoreKey(*row) for row in connection.execute(SQL["store_keys"])]
 
 
 def key(of: ReceiptKey) -> dict[str, Any]:

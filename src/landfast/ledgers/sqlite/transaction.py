@@ -11,11 +11,12 @@ from typing import TypeVar
 from landfast.domain.errors import CommitRefusedError, CommitUnknownError
 from landfast.domain.ids import ReceiptDigest
 from landfast.domain.outcome import Receipt, ReceiptKey, StagedEffect
-from landfast.ledgers import control, receiving
+from landfast.ledgers import boxes, control, receiving
 from landfast.ledgers.sqlite import faults, rows
 from landfast.ledgers.sqlite.handle import SqliteHandle
 from landfast.ledgers.sqlite.thread import MOVED, ConnectionThread
 from landfast.ports.clock import Clock
+from landfast.sealing import Seal
 
 T = TypeVar("T")
 
@@ -23,10 +24,11 @@ T = TypeVar("T")
 class SqliteTransaction:
     """A LedgerTransaction. It owns the writer's lock from `begin` until it was committed or rolled back."""
 
-    def __init__(self, thread: ConnectionThread, lock: asyncio.Lock, clock: Clock) -> None:
+    def __init__(self, thread: ConnectionThread, lock: asyncio.Lock, clock: Clock, seal: Seal) -> None:
         self._thread = thread
         self._lock = lock
         self._clock = clock
+        self._seal = seal
         self._handle = SqliteHandle(thread)
         self._ours: set[ReceiptKey] = set()
         self._over = False
@@ -50,12 +52,19 @@ class SqliteTransaction:
 
     async def insert(self, receipts: Sequence[Receipt]) -> Collection[ReceiptKey]:
         now = rows.micros(self._clock.now())
-        inserted = await self._own(lambda connection: rows.insert_receipts(connection, receipts, now))
+        sealed = boxes.seal_receipts(self._seal, receipts)
+
+        def work(connection: sqlite3.Connection) -> set[ReceiptKey]:
+            if sealed is not receipts:
+                rows.add_store_key(connection, self._seal)
+            return rows.insert_receipts(connection, sealed, now)
+
+        inserted = await self._own(work)
         self._ours |= inserted
         return inserted
 
     async def read(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
-        return await self._own(lambda connection: rows.read_receipts(connection, digests))
+        return await self._own(lambda connection: rows.read_receipts(connection, digests, self._seal))
 
     async def reset(self) -> None:
         """Nothing to undo: SQLite has no settings that belong to a transaction."""
@@ -76,11 +85,14 @@ class SqliteTransaction:
     async def commit(self, *, results: Sequence[tuple[ReceiptKey, bytes]], effects: Sequence[StagedEffect]) -> None:
         self._handle.end()
         now = rows.micros(self._clock.now())
+        results, effects = boxes.seal_results(self._seal, results), boxes.seal_effects(self._seal, effects)
 
         def prepare(connection: sqlite3.Connection) -> None:
             self._examine(connection)
             if not self._thread.is_in_place():
                 raise sqlite3.OperationalError(MOVED)
+            if results or effects:
+                rows.add_store_key(connection, self._seal)
             connection.executemany(rows.SQL["result"], (rows.result(key, value) for key, value in results))
             connection.executemany(rows.SQL["stage"], (rows.staged(effect, now) for effect in effects))
             connection.execute(rows.SQL["guard_delete"])

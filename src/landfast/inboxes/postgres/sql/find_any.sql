@@ -1,6 +1,6 @@
 SELECT
     event_id, source, key, type, entity, occurred_at, received_at, state, run, reason, error, message, handler, due_at,
-    redelivered
+    redelivered, erased_at
 FROM landfast.event
 WHERE
     ($1::text IS NULL OR source = $1)

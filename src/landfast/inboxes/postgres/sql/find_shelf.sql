@@ -1,10 +1,11 @@
 -- From the shelf, so that a dead letter is found behind any history. Only what is shelved has an error.
 SELECT
     f.event_id, f.source, coalesce(b.key, '') AS key, f.type, f.lane AS entity, b.occurred_at, f.received_at, f.state, f.run, f.reason, f.error,
-    f.message, f.handler, f.due_at, coalesce(r.count, 0) AS redelivered
+    f.message, f.handler, f.due_at, coalesce(r.count, 0) AS redelivered, e.erased_at
 FROM landfast.shelf AS f
 LEFT JOIN landfast.body AS b ON b.received_at = f.received_at AND b.event_id = f.event_id
 LEFT JOIN landfast.redelivery AS r ON r.event_id = f.event_id
+LEFT JOIN landfast.erasure AS e ON e.event_id = f.event_id
 WHERE
     ($1::text IS NULL OR f.source = $1)
     AND ($2::text IS NULL OR f.type LIKE $2)

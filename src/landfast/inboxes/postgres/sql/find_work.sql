@@ -3,7 +3,7 @@ SELECT
     b.event_id, b.source, b.key, b.type, b.entity, b.occurred_at, b.received_at,
     CASE WHEN w.token IS NULL THEN 'ready' ELSE 'claimed' END AS state,
     w.run, '' AS reason, '' AS error, '' AS message, '' AS handler, NULL::timestamptz AS due_at,
-    coalesce(r.count, 0) AS redelivered
+    coalesce(r.count, 0) AS redelivered, NULL::timestamptz AS erased_at
 FROM landfast.work AS w
 JOIN landfast.body AS b ON b.received_at = w.received_at AND b.event_id = w.event_id
 LEFT JOIN landfast.redelivery AS r ON r.event_id = w.event_id

@@ -8,13 +8,13 @@ delivery AS MATERIALIZED (
     SELECT *
     FROM unnest(
         $1::bytea[], $2::integer[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
-        $9::bytea[], $10::bytea[]
-    ) AS d (event_id, place, received_at, source, key, type, entity, occurred_at, headers, body)
+        $9::bytea[], $10::bytea[], $11::bytea[]
+    ) AS d (event_id, place, received_at, source, key, type, entity, occurred_at, headers, body, data_key)
     WHERE current_setting('fsync') = 'on'
 ),
 fresh AS (
-    INSERT INTO landfast.identity (event_id, received_at)
-    SELECT event_id, received_at FROM delivery ORDER BY event_id
+    INSERT INTO landfast.identity (event_id, received_at, data_key)
+    SELECT event_id, received_at, data_key FROM delivery ORDER BY event_id
     ON CONFLICT (event_id) DO NOTHING
     RETURNING event_id
 ),
@@ -30,10 +30,17 @@ ready AS (
     ORDER BY place
     RETURNING source
 ),
+known_key AS (
+    -- With each batch: an inbox that was restored from a copy may have lost it, and could not be opened without it.
+    INSERT INTO landfast.store_key (id, wrapped, master)
+    SELECT $14::bytea, $15::bytea, $16::text
+    WHERE $14 IS NOT NULL AND NOT EXISTS (SELECT FROM landfast.store_key WHERE id = $14)
+    ON CONFLICT (id) DO NOTHING
+),
 counted AS (
     -- The last lock that is taken: whoever waits for this row holds nothing that its owner still needs.
     INSERT INTO landfast.counted AS t (boot, slot, source, stored)
-    SELECT $11, $12, source, count(*) FROM ready GROUP BY source ORDER BY source
+    SELECT $12, $13, source, count(*) FROM ready GROUP BY source ORDER BY source
     ON CONFLICT (boot, slot, source) DO UPDATE SET stored = t.stored + EXCLUDED.stored
 )
 SELECT event_id, current_setting('fsync') AS fsync FROM durably LEFT JOIN fresh ON setting = 'on'

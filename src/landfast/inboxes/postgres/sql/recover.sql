@@ -7,7 +7,9 @@ WITH done AS (
         WHERE h.received_at = i.received_at AND h.event_id = i.event_id
         ORDER BY h.seq DESC LIMIT 1
     ) AS newest
-    WHERE i.event_id = ANY ($1::bytea[]) AND newest.state = 'done'
+    WHERE
+        i.event_id = ANY ($1::bytea[]) AND newest.state = 'done'
+        AND NOT EXISTS (SELECT FROM landfast.erasure AS e WHERE e.event_id = i.event_id)
 ),
 ready AS (
     INSERT INTO landfast.work (event_id, received_at, source, lane, type, run, forced)

@@ -7,11 +7,15 @@ WITH done AS (
         WHERE h.received_at = i.received_at AND h.event_id = i.event_id
         ORDER BY h.seq DESC LIMIT 1
     ) AS newest
-    WHERE i.event_id = ANY ($1::bytea[]) AND newest.state = 'done'
+    WHERE
+        i.event_id = ANY ($1::bytea[]) AND newest.state = 'done'
+        AND NOT EXISTS (SELECT FROM landfast.erasure AS e WHERE e.event_id = i.event_id)
 ),
 shelved AS (
     DELETE FROM landfast.shelf
-    WHERE event_id = ANY ($1::bytea[]) AND state IN ('dead', 'unhandled')
+    WHERE
+        event_id = ANY ($1::bytea[]) AND state IN ('dead', 'unhandled')
+        AND NOT EXISTS (SELECT FROM landfast.erasure AS e WHERE e.event_id = shelf.event_id)
     RETURNING event_id, received_at, source, lane, type, run
 ),
 ready AS (

@@ -8,4 +8,5 @@ FROM identity i
 JOIN summary s ON s.seq = i.seq
 JOIN body b ON b.seq = i.seq
 WHERE i.event_id = :event_id AND s.state = 'done'
+  AND NOT EXISTS (SELECT 1 FROM erasure e WHERE e.event_id = :event_id)
 RETURNING body_seq, received_at, run

@@ -4,4 +4,5 @@ SELECT event_id, received_at, body_seq, source, type, lane, run + 1, :forced, 0,
 FROM shelf
 WHERE body_seq = (SELECT seq FROM identity WHERE event_id = :event_id) AND event_id = :event_id
   AND state IN ('dead', 'unhandled')
+  AND NOT EXISTS (SELECT 1 FROM erasure e WHERE e.event_id = :event_id)
 RETURNING body_seq, received_at, run

@@ -13,5 +13,11 @@ WITH durably AS MATERIALIZED (
     FROM unnest($6::text[], $7::integer[], $8::text[], $9::bytea[], $10::bytea[], $11::bytea[], $12::text[])
         AS given (key, run, name, arguments, context, digest, handler)
     ON CONFLICT (key, run) DO NOTHING
+), known_key AS (
+    -- Each time: a ledger that was restored from a copy may have lost it, and could not be opened without it.
+    INSERT INTO landfast_store_key (id, wrapped, master)
+    SELECT $13::bytea, $14::bytea, $15::text
+    WHERE $13 IS NOT NULL AND NOT EXISTS (SELECT FROM landfast_store_key WHERE id = $13)
+    ON CONFLICT (id) DO NOTHING
 )
 DELETE FROM landfast_guard USING durably WHERE ctid = ANY($1::tid[]) AND setting = 'on'

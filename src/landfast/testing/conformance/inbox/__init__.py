@@ -11,6 +11,7 @@ from landfast.testing.conformance.inbox.audit import AuditConformance
 from landfast.testing.conformance.inbox.bench import Bench
 from landfast.testing.conformance.inbox.claim import ClaimConformance
 from landfast.testing.conformance.inbox.counts import CountConformance
+from landfast.testing.conformance.inbox.erase import EraseConformance
 from landfast.testing.conformance.inbox.find import FindConformance
 from landfast.testing.conformance.inbox.grid import GridConformance
 from landfast.testing.conformance.inbox.held import HeldConformance
@@ -38,6 +39,7 @@ class InboxConformance(
     OperateConformance,
     HeldConformance,
     ProofConformance,
+    EraseConformance,
     FindConformance,
     MemoryConformance,
     StoreConformance,

@@ -11,12 +11,16 @@ from landfast.domain.lifecycle import State
 from landfast.domain.outcome import Claim
 from landfast.domain.summary import EventRecord
 from landfast.ports.audit import Auditable
+from landfast.ports.erasure import ErasableInbox
 from landfast.ports.inbox import Archive, Memory, Recorder, Switchboard, Workbench
+from landfast.ports.sealed import KeyStore
 from landfast.ports.store import Store
 from landfast.testing.factory import LEASE, token
 
 
-class DrivenInbox(Recorder, Workbench, Archive, Auditable, Memory, Switchboard, Store, Protocol):
+class DrivenInbox(
+    Recorder, Workbench, Archive, Auditable, Memory, Switchboard, ErasableInbox, KeyStore, Store, Protocol
+):
     """Everything that one driver object implements."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from landfast.testing.conformance.ledger.audits import AuditConformance
 from landfast.testing.conformance.ledger.desk import BUSINESS, Desk
 from landfast.testing.conformance.ledger.effects import EffectConformance
+from landfast.testing.conformance.ledger.erase import EraseConformance
 from landfast.testing.conformance.ledger.receipts import ReceiptConformance, TombstoneConformance
 from landfast.testing.conformance.ledger.replays import ReplayConformance
 from landfast.testing.conformance.ledger.store import StoreConformance
@@ -27,6 +28,7 @@ class LedgerConformance(
     EndingConformance,
     EffectConformance,
     AuditConformance,
+    EraseConformance,
     StoreConformance,
 ):
     """Subclass it and give it a `desk`."""

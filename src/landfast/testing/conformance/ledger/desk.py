@@ -10,14 +10,16 @@ from landfast.domain import ids
 from landfast.domain.ids import HandlerName, InboxId
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, StagedEffect
 from landfast.ports.audit import Audited
+from landfast.ports.erasure import ErasableLedger
 from landfast.ports.ledger import EffectStore, Ledger, LedgerTransaction
+from landfast.ports.sealed import KeyStore
 from landfast.ports.store import Store
 
 DEADLINE = 30.0
 HANDLER = HandlerName("create_order")
 
 
-class DrivenLedger(Ledger, EffectStore, Audited, Store, Protocol):
+class DrivenLedger(Ledger, EffectStore, Audited, KeyStore, ErasableLedger, Store, Protocol):
     """Everything that one driver object implements."""
 
 

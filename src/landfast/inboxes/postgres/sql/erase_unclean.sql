@@ -1,0 +1,1 @@
+SELECT event_id FROM landfast.erasure WHERE NOT is_clean

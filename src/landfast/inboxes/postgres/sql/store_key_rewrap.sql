@@ -1,0 +1,1 @@
+UPDATE landfast.store_key SET wrapped = $2, master = $3 WHERE id = $1

@@ -1,0 +1,1 @@
+UPDATE body SET headers = :headers, body = :body, entity = NULL WHERE seq = :seq

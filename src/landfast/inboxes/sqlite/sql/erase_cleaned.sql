@@ -1,0 +1,1 @@
+UPDATE erasure SET is_clean = 1 WHERE is_clean = 0

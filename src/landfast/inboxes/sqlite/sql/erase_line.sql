@@ -1,0 +1,1 @@
+UPDATE history SET attempts = :attempts WHERE seq = :seq

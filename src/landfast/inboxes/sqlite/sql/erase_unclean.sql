@@ -1,0 +1,1 @@
+SELECT count(*) FROM erasure WHERE is_clean = 0

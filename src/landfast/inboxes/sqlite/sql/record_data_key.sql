@@ -1,0 +1,1 @@
+INSERT INTO data_key (seq, wrapped) VALUES (?, ?)

@@ -1,0 +1,107 @@
+"""Boxes in the values that a ledger stores and gives back: the same on every driver.
+
+Each has a data key of its own in front of it, because a handler's transaction must not wait for a key that another
+one has drawn; to overwrite the box is to destroy its key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from landfast.domain.errors import SealedError
+from landfast.domain.outcome import ClaimedEffect, EffectSettlement, Receipt, ReceiptKey, StagedEffect
+from landfast.ledgers.text import storable
+from landfast.sealing import Seal
+from landfast.sealing.seal import key_in_front
+
+
+def seal_effects(seal: Seal, effects: Sequence[StagedEffect]) -> Sequence[StagedEffect]:
+    if not seal.is_on:
+        return effects
+    return [replace(each, arguments=seal.alone(each.arguments, _effect(each.key))) for each in effects]
+
+
+def seal_results(seal: Seal, results: Sequence[tuple[ReceiptKey, bytes]]) -> Sequence[tuple[ReceiptKey, bytes]]:
+    return [(key, seal.alone(value, key.digest)) for key, value in results] if seal.is_on else results
+
+
+def seal_receipts(seal: Seal, receipts: Sequence[Receipt]) -> Sequence[Receipt]:
+    """A tombstone's result is its reason, with the message of an error in it."""
+    if not seal.is_on or all(each.result is None for each in receipts):
+        return receipts
+    return [
+        each if each.result is None else replace(each, result=seal.alone(each.result, each.key.digest))
+        for each in receipts
+    ]
+
+
+def seal_settlements(seal: Seal, settlements: Sequence[EffectSettlement]) -> Sequence[EffectSettlement]:
+    if not seal.is_on:
+        return settlements
+    return [
+        replace(
+            each,
+            message=seal.text_alone(storable(each.message), _effect(each.key)),
+            trace=seal.text_alone(storable(each.trace), _effect(each.key)),
+        )
+        for each in settlements
+    ]
+
+
+def keys_of(receipts: Iterable[Receipt]) -> list[bytes | None]:
+    return [key_in_front(each.result) for each in receipts if each.result is not None]
+
+
+def keys_of_effects(effects: Iterable[ClaimedEffect]) -> list[bytes | None]:
+    return [key_in_front(each.staged.arguments) for each in effects]
+
+
+def keys_of_listed(found: Iterable[Mapping[str, Any]]) -> list[bytes | None]:
+    return [key_in_front(row[name]) for row in found for name in ("arguments", "message", "trace")]
+
+
+def open_receipt(seal: Seal, receipt: Receipt) -> Receipt:
+    """What it says decides, and its result is only told: one that does not open is none."""
+    if receipt.result is None or key_in_front(receipt.result) is None:
+        return receipt
+    try:
+        return replace(receipt, result=seal.open_alone(receipt.result, receipt.key.digest))
+    except SealedError:
+        return replace(receipt, result=None)
+
+
+def open_effect(seal: Seal, effect: ClaimedEffect) -> ClaimedEffect:
+    """One that does not open fails when its arguments are read, alone, and its neighbours are performed."""
+    staged = effect.staged
+    if key_in_front(staged.arguments) is None:
+        return effect
+    try:
+        arguments = seal.open_alone(staged.arguments, _effect(staged.key))
+    except SealedError:
+        return effect
+    return replace(effect, staged=replace(staged, arguments=arguments))
+
+
+def open_listed(seal: Seal, row: dict[str, Any]) -> dict[str, Any]:
+    about = _effect(row["key"])
+    told = {name: _told(seal, row[name], about) for name in ("message", "trace")}
+    try:
+        arguments = seal.open_alone(row["arguments"], about)
+    except SealedError as error:
+        arguments = msgspec.json.encode({"sealed": str(error)})
+    return row | told | {"arguments": arguments}
+
+
+def _told(seal: Seal, text: str, about: bytes) -> str:
+    try:
+        return seal.open_text_alone(text, about)
+    except SealedError as error:
+        return f"({error})"
+
+
+def _effect(key: str) -> bytes:
+    return key.encode("utf-8", "replace")
