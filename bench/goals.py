@@ -36,6 +36,8 @@ def all_goals(finished: int) -> Sequence[Goal]:
         Goal(acks.POSTGRES, acks.SEEDS, 6),
         Goal(acks.SQLITE, acks.YARDSTICK, 0.45),
         Goal(acks.SQLITE, acks.SEEDS, 7),
+        Goal(acks.SEALED.format("PostgreSQL"), acks.POSTGRES, 0.85),
+        Goal(acks.SEALED.format("SQLite"), acks.SQLITE, 0.85),
         Goal(acks.STORM, acks.YARDSTICK, 1.0),
         Goal(processing.SUSTAINED.format("PostgreSQL"), None, 10_000),
         Goal(processing.SUSTAINED.format("PostgreSQL"), processing.SEEDS, 3),

@@ -42,6 +42,11 @@ class Nats:
         self.siblings: tuple[Nats, ...] = ()
 
     @property
+    def folder(self) -> Path:
+        """Of all of its files, its log among them."""
+        return self._folder
+
+    @property
     def url(self) -> str:
         return f"nats://127.0.0.1:{self.port}"
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
+from types import MappingProxyType
 
 from bench import load, machine, servers, stores
 from bench.rows import Row, from_runs
 from bench.stage import Measured, Stage
 from bench.stores import Store
+from landfast.sealing.master import new_master
 
 YARDSTICK = "no-op POST, granian RSGI (the yardstick)"
 NOOP = "no-op POST, our own protocol"
 SEEDS = "the seeds' handler, PostgreSQL"
 POSTGRES = "acks of new events, PostgreSQL"
 SQLITE = "acks of new events, SQLite"
+SEALED = "acks of new events, sealed, {}"
 STORM = "acks of one event again and again (the storm)"
 MEMORY = "memory of intake at full load"
 
@@ -33,6 +36,10 @@ async def rows(stage: Stage) -> list[Row]:
         SEEDS: partial(_seeds, stage),
         POSTGRES: partial(_landfast, stage, on_postgres, peaks),
         SQLITE: partial(_landfast, stage, partial(stores.on_sqlite, stage.folder), peaks),
+        SEALED.format("PostgreSQL"): partial(_landfast, stage, on_postgres, peaks, settings=_seal()),
+        SEALED.format("SQLite"): partial(
+            _landfast, stage, partial(stores.on_sqlite, stage.folder), peaks, settings=_seal()
+        ),
         STORM: partial(_landfast, stage, on_postgres, peaks, is_storm=True),
     }
     missing = [] if importlib.util.find_spec("granian") else [YARDSTICK]
@@ -45,6 +52,10 @@ async def rows(stage: Stage) -> list[Row]:
     if missing:
         made[0].notes.append("granian is not installed: make bench installs it")
     return [*made, Row(MEMORY, "MB", [max(peaks)] if peaks else [])]
+
+
+def _seal() -> Mapping[str, str]:
+    return {"LANDFAST_SEAL": "env:BENCH_MASTER_KEY", "BENCH_MASTER_KEY": new_master()}
 
 
 async def _empty(stage: Stage, module: str) -> Measured:
@@ -70,10 +81,11 @@ async def _landfast(
     peaks: list[float],
     *,
     is_storm: bool = False,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Measured:
     """The real command with one intake process and no worker."""
     requests = stage.requests(1 if is_storm else stage.sizes.requests, "new")
-    async with opened() as store, stage.serving(store, workers=0) as serve:
+    async with opened() as store, stage.serving(store, workers=0, settings=settings) as serve:
         (intake,) = serve.pids("intake")
         if is_storm:
             await load.apply(load.load(requests, serve.port, min(1.0, stage.sizes.seconds), cycles=True), "own")

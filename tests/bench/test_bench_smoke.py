@@ -25,6 +25,7 @@ ROWS = {
     acks.POSTGRES,
     acks.SQLITE,
     acks.STORM,
+    *(acks.SEALED.format(store) for store in STORES),
     acks.MEMORY,
     *(latency.HALF.format(part, store) for part in ("p50", "p99") for store in STORES),
     *(latency.IDLE.format(store) for store in STORES),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import pytest
 
 from landfast.app import Inbox
+from landfast.app.stores import bind
+from landfast.cli import main
+from landfast.config import load
 from landfast.domain.errors import ConfigError, SealedError
 from landfast.domain.ids import event_id
 from landfast.domain.lifecycle import State
@@ -145,9 +149,42 @@ class TestStart:
             assert b"canary" in record.body
 
 
+@pytest.mark.usefixtures("keys")
+class TestDoctor:
+    @pytest.mark.parametrize(
+        ("settings", "code", "told"),
+        [
+            ({"SEAL": "env:ONE"}, 0, "ok    seal: on, 2 store keys under the master key "),
+            ({"SEAL": "env:TWO", "SEAL_OLD": "env:ONE"}, 0, "2 store keys are still under the master key in seal_old"),
+            ({"SEAL": "env:TWO"}, 1, "fail  seal: the inbox was sealed under the master key "),
+            ({}, 1, "fail  seal: the inbox is sealed, and seal is not set"),
+        ],
+    )
+    def test_it_says_whether_the_master_key_fits(
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        settings: dict[str, str],
+        code: int,
+        told: str,
+    ) -> None:
+        asyncio.run(_seal_something(tmp_path))
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("SHOP_SECRET", "a secret of sixteen letters")
+        source = '[sources.stripe]\nprovider = "stripe"\nsecrets = ["env:SHOP_SECRET"]\n'
+        (tmp_path / "landfast.toml").write_text(source)
+        stores = {"STORE": "sqlite:inbox.db", "LEDGER": "sqlite:ledger.db"}
+        for name, value in (stores | settings).items():
+            monkeypatch.setenv(f"LANDFAST_{name}", value)
+        assert main(["doctor"]) == code
+        assert told in capsys.readouterr().out
+
+
 async def _seal_something(folder: Path) -> Shop:
     shop = Shop("sqlite", str(folder), masters=[MASTER])
     await shop.open()
+    await bind(shop.inbox, shop.ledger, load())
     await fill(shop, "canary")
     await shop.close()
     return shop

@@ -11,6 +11,7 @@ from landfast.app import Inbox
 from landfast.app.cache_checkup import examine_cache
 from landfast.app.checkup import examine_sources
 from landfast.app.journaling import examine_spool
+from landfast.app.seal_checkup import examine_seal
 from landfast.app.sources import NOT_BOTH, check_handlers, ignored_handlers
 from landfast.cli import NEGATIVE
 from landfast.cli.options import app_option, find_inbox, json_option, run, without_app
@@ -60,7 +61,9 @@ def _examine(app: str | None) -> Sequence[Check]:
     for name, examine in (("inbox", _inbox), ("ledger", _ledger), ("journal", _journal), ("seen cache", _cache)):
         checks += run(_attempted(name, examine, inbox))
     # Of two that are not well, nothing else can be said.
-    return [*checks, *run(_attempted("binding", _binding, inbox))] if is_well(checks) else checks
+    if not is_well(checks):
+        return checks
+    return [*checks, *run(_attempted("binding", _binding, inbox)), *run(_attempted("seal", _seal, inbox))]
 
 
 async def _attempted(
@@ -92,6 +95,11 @@ async def _journal(inbox: Inbox) -> Sequence[Check]:
 
 async def _cache(inbox: Inbox) -> Sequence[Check]:
     return await examine_cache(inbox.settings.redis)
+
+
+async def _seal(inbox: Inbox) -> Sequence[Check]:
+    async with inbox.archive() as archive, inbox.ledger() as ledger:
+        return await examine_seal(inbox.settings, archive, ledger)
 
 
 async def _binding(inbox: Inbox) -> Sequence[Check]:

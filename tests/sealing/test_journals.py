@@ -1,0 +1,75 @@
+"""What lies in a spool or a broker shows nothing, and whoever has the master key brings it into the inbox."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from landfast.domain.errors import SealedError
+from landfast.domain.ids import BootId, InboxId
+from landfast.journals.jetstream import JetStreamJournal
+from landfast.journals.jetstream_backlog import JetStreamBacklog
+from landfast.journals.spool import Spool
+from landfast.sealing import Seal
+from landfast.testing.clock import ManualClock
+from landfast.testing.factory import delivery
+from tests.journals.jetstream_bench import Elsewhere
+from tests.nats import Nats
+from tests.sealing.scenes import MASTER, OTHER, files_with
+
+INBOX = InboxId(b"i" * 16)
+
+
+def spool_in(folder: Path, seal: Seal, number: int = 1) -> Spool:
+    boot = BootId(number.to_bytes(8))
+    return Spool(folder / "spool", boot=boot, clock=ManualClock(), limit=2**24, anywhere=True, seal=seal)
+
+
+async def test_a_spool_shows_nothing_and_gives_back_everything(tmp_path: Path) -> None:
+    canary = secrets.token_hex(16)
+    sent = delivery(body=canary.encode(), headers=msgspec.json.encode([["x", canary]]))
+    spool = spool_in(tmp_path, Seal([MASTER]))
+    await spool.open()
+    await spool.record([sent])
+    await spool.close()
+    assert files_with(b"evt_1", tmp_path / "spool")
+    assert files_with(canary.encode(), tmp_path / "spool") == []
+    wrong = spool_in(tmp_path, Seal([OTHER]), 2)
+    await wrong.open()
+    with pytest.raises(SealedError, match="another master key"):
+        await wrong.take(9)
+    await wrong.close()
+    right = spool_in(tmp_path, Seal([MASTER]), 3)
+    await right.open()
+    (taken,) = await right.take(9)
+    assert list(taken.deliveries) == [sent]
+    await right.set_aside(taken, "refused")
+    assert list((tmp_path / "spool").glob("*.bad"))
+    assert files_with(canary.encode(), tmp_path / "spool") == []
+    await right.close()
+
+
+async def test_a_stream_shows_nothing_and_gives_back_everything() -> None:
+    canary, server = secrets.token_hex(16), Nats()
+    server.start()
+    try:
+        target = f"{server.url}?sync=always"
+        sent = delivery(body=canary.encode(), headers=msgspec.json.encode([["x", canary]]))
+        journal = JetStreamJournal(target, inbox=INBOX, otherwise=Elsewhere(), seal=Seal([MASTER]))
+        await journal.open()
+        await journal.record([sent])
+        assert files_with(b"evt_1", server.folder)
+        assert files_with(canary.encode(), server.folder) == []
+        backlog = JetStreamBacklog(target, inbox=INBOX, seal=Seal([MASTER]))
+        await backlog.open()
+        (taken,) = await backlog.take(9)
+        assert list(taken.deliveries) == [sent]
+        await backlog.set_aside(taken, "refused")
+        assert files_with(canary.encode(), server.folder) == []
+        await backlog.close()
+        await journal.close()
+    finally:
+        server.destroy()
