@@ -13,6 +13,7 @@ import hashlib
 import os
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from landfast.domain.errors import SealedError
@@ -206,10 +207,15 @@ def _unprinted(text: str, prefix: str) -> bytes:
 
 
 def _cipher(key: bytes) -> AESGCM:
+    return _aes_gcm()(key)
+
+
+@cache
+def _aes_gcm() -> type[AESGCM]:
     # Imported by whoever seals: it takes a tenth of a second that nobody else has to wait for.
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    return AESGCM(key)
+    return AESGCM
 
 
 def _sealed(cipher: AESGCM, content: bytes, about: bytes) -> bytes:
