@@ -21,6 +21,7 @@ from tests.nats import Nats
 from tests.sealing.scenes import MASTER, OTHER, files_with
 
 INBOX = InboxId(b"i" * 16)
+MAC = b"m" * 32
 
 
 def spool_in(folder: Path, seal: Seal, number: int = 1) -> Spool:
@@ -58,12 +59,12 @@ async def test_a_stream_shows_nothing_and_gives_back_everything() -> None:
     try:
         target = f"{server.url}?sync=always"
         sent = delivery(body=canary.encode(), headers=msgspec.json.encode([["x", canary]]))
-        journal = JetStreamJournal(target, inbox=INBOX, otherwise=Elsewhere(), seal=Seal([MASTER]))
+        journal = JetStreamJournal(target, inbox=INBOX, mac_key=MAC, otherwise=Elsewhere(), seal=Seal([MASTER]))
         await journal.open()
         await journal.record([sent])
         assert files_with(b"evt_1", server.folder)
         assert files_with(canary.encode(), server.folder) == []
-        backlog = JetStreamBacklog(target, inbox=INBOX, seal=Seal([MASTER]))
+        backlog = JetStreamBacklog(target, inbox=INBOX, mac_key=MAC, seal=Seal([MASTER]))
         await backlog.open()
         (taken,) = await backlog.take(9)
         assert list(taken.deliveries) == [sent]
