@@ -17,6 +17,7 @@ from landfast.domain.ids import EventId
 from landfast.intake.answers import answer_to
 from landfast.intake.receive import Admitted, Answered, Intake
 from landfast.intake.source import Source
+from landfast.intake.unproven import Unproven
 from landfast.ports.provider import Secret, Signature
 from landfast.providers import provider
 from landfast.web.http.server import HttpServer
@@ -28,6 +29,7 @@ class EmptyIntake:
     def __init__(self) -> None:
         source = Source("stripe", provider("stripe"), (Secret("none", b"none"),))
         self._admitted = Admitted(source, Head("POST", "/in/stripe"), Signature(()), datetime.now(UTC))
+        self.unproven = Unproven()
         self._answer = answer.duplicate(EventId(bytes(16)))
 
     def admit(self, _head: Head) -> Admitted:
