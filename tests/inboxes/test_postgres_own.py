@@ -428,6 +428,17 @@ async def test_a_backlog_of_one_flow_costs_the_claims_of_the_others_nothing(benc
             assert pages < 300, name
 
 
+async def test_a_statement_that_was_cancelled_half_way_is_no_part_of_the_next(bench: PostgresBench) -> None:
+    async def cancelled() -> None:
+        async with bench.inbox._connections.working() as connection:
+            await connection.prepare("SELECT FROM landfast.work")
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled()
+    assert await bench.inbox.show(delivery("none").event_id) is None
+
+
 async def test_a_proof_that_asks_for_some_lines_reads_no_others(bench: PostgresBench) -> None:
     """Lines in two partitions, of which one was never vacuumed: neither is looked through for what the other has."""
     await bench.fetch(

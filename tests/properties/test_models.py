@@ -18,9 +18,9 @@ from models.receipt_first import Design
 from models.suspects import Suspects
 from tests.properties import expected
 
-NOT_MODELLED = {Signal.RECOVER, Signal.PAUSE, Signal.DISMISS}
+NOT_MODELLED = {Signal.RECOVER, Signal.PAUSE, Signal.DISMISS, Signal.ERASE}
 """A ledger that lost its tail is beyond these models: they have one ledger, and it keeps what it commits. To dismiss is
-to refuse with another end: no handler ran, and the token decides."""
+to refuse with another end: no handler ran, and the token decides. What is erased is no worker's: it is buried."""
 
 LIKE_ANOTHER = {State.HELD, State.PAUSED}
 """No worker meets what is held before it is ready; and to a worker paused is delayed, until something else wakes it."""

@@ -358,7 +358,8 @@ def _outlined(places: Sequence[str], key_places: Sequence[str] | None, *kinds: s
     """A decoder of what the profile reads there; of all, where the key is made of all."""
     if key_places is None:
         return msgspec.json.decode
-    return outline([path for place in [*places, *key_places] for path in paths(place, *kinds)])
+    read, whole = ([path for place in some for path in paths(place, *kinds)] for some in (places, key_places))
+    return outline(read, whole=whole)
 
 
 def _shown(text: str) -> str:

@@ -122,7 +122,13 @@ async def _borrowed(pool: Pool | None) -> AsyncIterator[Connection]:
         raise InboxUnavailableError("the inbox is not open")
     try:
         async with pool.acquire(timeout=ANSWERS_WITHIN) as connection:
-            yield connection
+            try:
+                yield connection
+            except asyncio.CancelledError:
+                # Perhaps between a statement's two halves: the server would wait for the other one, and take whatever
+                # comes next for a part of it.
+                connection.terminate()
+                raise
     except _GONE as error:
         raise InboxUnavailableError(f"the inbox did not answer: {_short(error)}") from error
     except asyncpg.PostgresError as error:
