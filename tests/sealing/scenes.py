@@ -51,9 +51,9 @@ async def deliver(shop: Shop, kind: str, canary: str) -> EventId:
     return EventId(recorded.event_id)
 
 
-def files_with(needle: bytes, folder: Path, *, leave_out: str = "none") -> list[str]:
-    """Every file under the folder that holds these bytes, as a thief with a copy of it would see it."""
-    pattern = "".join(f"\\x{byte:02x}" for byte in needle)
+def files_with(folder: Path, *needles: bytes, leave_out: str = "none") -> list[str]:
+    """Every file under the folder that holds one of these, as a thief with a copy of it would see it."""
+    pattern = "|".join("".join(f"\\x{byte:02x}" for byte in needle) for needle in needles)
     command = ["grep", "-rlaP", f"--exclude-dir={leave_out}", pattern, str(folder)]
     told = subprocess.run(command, env={"LC_ALL": "C", "PATH": os.environ["PATH"]}, capture_output=True, check=False)
     assert told.returncode in (0, 1) or b"No such file" in told.stderr, told.stderr  # temporary ones come and go

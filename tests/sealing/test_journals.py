@@ -36,8 +36,8 @@ async def test_a_spool_shows_nothing_and_gives_back_everything(tmp_path: Path) -
     await spool.open()
     await spool.record([sent])
     await spool.close()
-    assert files_with(b"evt_1", tmp_path / "spool")
-    assert files_with(canary.encode(), tmp_path / "spool") == []
+    assert files_with(tmp_path / "spool", b"evt_1")
+    assert files_with(tmp_path / "spool", canary.encode()) == []
     wrong = spool_in(tmp_path, Seal([OTHER]), 2)
     await wrong.open()
     with pytest.raises(SealedError, match="another master key"):
@@ -49,7 +49,7 @@ async def test_a_spool_shows_nothing_and_gives_back_everything(tmp_path: Path) -
     assert list(taken.deliveries) == [sent]
     await right.set_aside(taken, "refused")
     assert list((tmp_path / "spool").glob("*.bad"))
-    assert files_with(canary.encode(), tmp_path / "spool") == []
+    assert files_with(tmp_path / "spool", canary.encode()) == []
     await right.close()
 
 
@@ -62,14 +62,14 @@ async def test_a_stream_shows_nothing_and_gives_back_everything() -> None:
         journal = JetStreamJournal(target, inbox=INBOX, mac_key=MAC, otherwise=Elsewhere(), seal=Seal([MASTER]))
         await journal.open()
         await journal.record([sent])
-        assert files_with(b"evt_1", server.folder)
-        assert files_with(canary.encode(), server.folder) == []
+        assert files_with(server.folder, b"evt_1")
+        assert files_with(server.folder, canary.encode()) == []
         backlog = JetStreamBacklog(target, inbox=INBOX, mac_key=MAC, seal=Seal([MASTER]))
         await backlog.open()
         (taken,) = await backlog.take(9)
         assert list(taken.deliveries) == [sent]
         await backlog.set_aside(taken, "refused")
-        assert files_with(canary.encode(), server.folder) == []
+        assert files_with(server.folder, canary.encode()) == []
         await backlog.close()
         await journal.close()
     finally:
