@@ -214,6 +214,15 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, monkeypatch: pytest
         config.load(file, environ={})
 
 
+def test_a_variable_that_a_setting_names_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "landfast.toml"
+    file.write_text('seal = "env:LANDFAST_MASTER_KEY"')
+    given = {"LANDFAST_CONFIG": str(file), "LANDFAST_MASTER_KEY": "k", "LANDFAST_LEDGER": "env:LANDFAST_DB"}
+    assert config.strange_variables(given | {"LANDFAST_DB": "x"}) == []
+    assert len(config.strange_variables({"LANDFAST_MASTER_KEY": "k"})) == 1
+    assert len(config.strange_variables({"LANDFAST_CONFIG": "none.toml", "LANDFAST_MASTER_KEY": "k"})) == 1
+
+
 def test_a_variable_for_what_only_a_source_has_says_where_it_belongs() -> None:
     assert config.strange_variables({"LANDFAST_ALLOW_FROM": "10.0.0.0/8"}) == [
         "LANDFAST_ALLOW_FROM is set, and nothing reads it; allow_from belongs to a source: write it under [sources.NAME]"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -45,13 +47,24 @@ def load(
 
 def strange_variables(environ: Mapping[str, str] | None = None) -> list[str]:
     """A sentence for each LANDFAST_* variable that nobody reads: a typing mistake, most likely."""
+    environ = os.environ if environ is None else environ
     known = ["LANDFAST_CONFIG", *(f"LANDFAST_{key.upper()}" for key in KEYS)]
     all_of_them = f"; the variables are {', '.join(known)}"
+    named = _named_for_secrets(environ)
     return [
         f"{name} is set, and nothing reads it{_of_a_source(name) or nearest(name, known) or all_of_them}"
-        for name in sorted(os.environ if environ is None else environ)
-        if name.startswith("LANDFAST_") and name not in known
+        for name in sorted(environ)
+        if name.startswith("LANDFAST_") and name not in known and name not in named
     ]
+
+
+def _named_for_secrets(environ: Mapping[str, str]) -> set[str]:
+    """Those that a setting names as `env:NAME`, in the file or in a variable of ours."""
+    texts = [value for name, value in environ.items() if name.startswith("LANDFAST_")]
+    with contextlib.suppress(OSError, ConfigError):  # whoever loads the settings says what is wrong with the file
+        file = _file(None, environ)
+        texts += [file.read_text("utf-8", "replace")] if file is not None else []
+    return {name for text in texts for name in re.findall(r"\benv:(\w+)", text)}
 
 
 def _of_a_source(name: str) -> str:
