@@ -108,19 +108,19 @@ async def test_the_last_hand_is_for_a_handler_that_holds_none(wide: Shop) -> Non
 
 async def test_what_is_woken_or_resumed_is_shared_like_everything_else(wide: Shop) -> None:
     """Of a handler that hangs, retries are claimed no sooner than what is new of another one."""
-    tries = Counter[str]()
     hang = Hang()
+    is_drained = False
 
     @wide.on("hang.*", deadline=600)
     async def fails_and_hangs(event: Event, tx: Any) -> None:
-        tries[event.key] += 1
-        if event.attempt == 1:
+        if not is_drained:  # also the second time: on a slow machine some are due again before all have failed once
             raise RuntimeError("not yet")
         await hang(event, tx)
 
     wide.on("quick.*", name="quick")(insert)
     await deliver(wide, "hang", 12)
     await wide.drain()
+    is_drained = True
     assert await wide.states() == {State.DELAYED: 12}
     await wide.sql("UPDATE landfast.shelf SET due_at = now() - interval '1 second' WHERE state = 'delayed'")
     async with running(wide, hands=4):
