@@ -8,11 +8,16 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from landfast.app.system import SystemChance, SystemClock
 from landfast.inboxes.postgres import PostgresInbox
 from landfast.ledgers.postgres import PostgresLedger
 from tests.servers import Postgres
+
+# How long an example takes depends on who else uses the machine; speed is the bench's.
+settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("no clock")
 
 
 def pytest_configure() -> None:
