@@ -30,6 +30,8 @@ def main() -> int:
     size = replace(LARGE, seconds=wanted.seconds, events=wanted.events) if is_large else SMALL
     asked = f" --seconds {wanted.seconds:g} --events {wanted.events}" if is_large else ""
     print(f"  .venv/bin/python -m tests.nemesis --seed {wanted.seed}{asked}", flush=True)
+    if wanted.keep:
+        wanted.keep.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="landfast-nemesis-", dir=_fast_folder()) as temporary:
         verdict = asyncio.run(run(wanted.seed, size, wanted.keep or Path(temporary)))
     print(verdict)
