@@ -259,3 +259,71 @@ async def test_over_tls_a_client_that_ends_early_still_has_its_event_stored(
     shop.desk.recorder.gate.set()
     await shop.desk.group.close()
     assert len(shop.desk.recorder.events) == 1
+
+
+async def test_handshakes_that_never_end_are_in_the_limit_and_make_room_for_senders(
+    open_shop: OpenShop, tls: ssl.SSLContext, authority: trustme.CA
+) -> None:
+    shop = await open_shop(tls=tls, limits=Limits(connections=10))
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    strangers = [await shop.connect() for _ in range(40)]
+    for number in range(3):
+        client = await shop.connect(ssl=trusting)
+        assert (await client.ask(shop.post(body(number)))).status == 200
+    assert len(shop.server.front.connections) <= 10
+    gone = [asyncio.ensure_future(stranger.rest()) for stranger in strangers]
+    await shop.until(lambda: sum(each.done() for each in gone) == 33)
+    for each in gone:
+        each.cancel()
+    await asyncio.wait(gone)
+
+
+async def test_a_handshake_ends_at_its_deadline(open_shop: OpenShop, tls: ssl.SSLContext) -> None:
+    shop = await open_shop(tls=tls)
+    client = await shop.connect()
+    await shop.until(lambda: len(shop.server.front.connections) == 1)
+    shop.pass_time(shop.server.front.limits.handshake_seconds)
+    assert await client.rest() == b""
+    await shop.until(lambda: not shop.server.front.connections)
+
+
+async def test_when_everybody_is_busy_a_handshake_is_not_begun(
+    open_shop: OpenShop, tls: ssl.SSLContext, authority: trustme.CA
+) -> None:
+    shop = await open_shop(tls=tls, limits=Limits(connections=1))
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    shop.desk.recorder.gate.clear()
+    client = await shop.connect(ssl=trusting)
+    await client.send(shop.post(body()))
+    await shop.desk.recorder.entered.wait()
+    with pytest.raises((ConnectionError, ssl.SSLError)):
+        await shop.connect(ssl=trusting)
+    shop.desk.recorder.gate.set()
+    assert (await client.reply()).status == 200
+
+
+async def test_without_a_descriptor_left_a_handshake_makes_room(
+    open_shop: OpenShop, tls: ssl.SSLContext, authority: trustme.CA
+) -> None:
+    shop = await open_shop(tls=tls)
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    for _ in range(4):
+        await shop.connect()
+    await shop.until(lambda: len(shop.server.front.connections) == 4)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    sender = socket.create_connection(("127.0.0.1", shop.port))
+    sender.setblocking(False)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_next_descriptor(), before[1]))
+    try:
+        client = await shop.connect_by(sender, ssl=trusting, server_hostname="127.0.0.1")
+        assert (await client.ask(shop.post(body()))).status == 200
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def _next_descriptor() -> int:
+    with socket.socket() as probe:
+        return probe.fileno()

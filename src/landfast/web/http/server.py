@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from landfast.intake.receive import Intake
 from landfast.web.http.front import Front, Limits
+from landfast.web.http.handshake import TlsServer
 from landfast.web.http.listener import BACKLOG, refuse_newcomers, see_in_the_last
 from landfast.web.http.protocol import Connection
 
@@ -26,7 +27,7 @@ IDLE_SECONDS = 1.0
 tells it so. A busy one is back within a second, and nobody minds waiting that long for our end."""
 
 CUT_SECONDS = 0.5
-"""For the loop to see the end of what was cut. Only a TLS handshake can take longer, and it ends with the process."""
+"""For the loop to see the end of what was cut."""
 
 
 class HttpServer:
@@ -47,20 +48,18 @@ class HttpServer:
         )
         self._tls = tls
         self._loop = loop
-        self._open: tuple[socket.socket, asyncio.Server] | None = None
+        self._open: tuple[socket.socket, asyncio.Server | TlsServer] | None = None
         self._sweeping: asyncio.Task[None] | None = None
 
     async def start(self, listener: socket.socket | int) -> None:
         """Serve on a listening socket, or on the descriptor of one that another process opened for us."""
         if isinstance(listener, int):
             listener = socket.socket(fileno=listener)
-        server = await self._loop.create_server(
-            lambda: Connection(self.front),
-            sock=listener,
-            ssl=self._tls,
-            ssl_handshake_timeout=self.front.limits.handshake_seconds if self._tls else None,
-            backlog=BACKLOG,
-        )
+        server: asyncio.Server | TlsServer
+        if self._tls is None:
+            server = await self._loop.create_server(lambda: Connection(self.front), sock=listener, backlog=BACKLOG)
+        else:
+            server = TlsServer(self.front, listener, self._tls)
         self._open = listener, server
         self._sweeping = self._loop.create_task(self._sweep())
         self._sweeping.add_done_callback(_raise_its_error)
@@ -74,7 +73,7 @@ class HttpServer:
         """Answer everybody who has connected, and let go of who is idle; after `grace` seconds cut what is left.
 
         Who was never heard cannot know of our end, and has its whole request time. `wait_closed` counts it from the
-        moment that it is accepted, also while its TLS handshake goes on and we have no `Connection` yet.
+        moment that it is accepted, also while its TLS handshake goes on.
         """
         if self._open is None:
             return
