@@ -43,6 +43,7 @@ ROWS = {
     crowd.AMONG,
     attacks.CALM,
     *attacks.names(QUICK.attackers),
+    attacks.REFUSED,
     attacks.MEMORY,
     *(fairness.ALONE.format(store) for store in STORES),
     fairness.BESIDE,

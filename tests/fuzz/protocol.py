@@ -192,7 +192,9 @@ class Protocol:
             assert body.size <= BODY_LIMIT
         if isinstance(body, ChunkedBody) and not body.has_more_to_read:
             assert len(connection._buffer) < LINE_LIMIT
-        assert self.desk.unproven.total == len(connection._buffer) + (0 if body is None else body.size)
+        assert self.desk.unproven.total == len(connection._buffer) + (
+            0 if body is None else body.size + connection._head_bytes
+        )
 
     def _read(self, wire: Wire, received: int, recorder: MemoryRecorder, *, is_lost: bool) -> Came:
         came = Came(stored={delivery.body for delivery in recorder.events.values()})

@@ -14,7 +14,6 @@ import pytest
 from landfast.domain.answer import Answer
 from landfast.domain.census import SourceTally
 from landfast.intake.receive import Admitted, Answered
-from landfast.intake.unproven import Unproven
 from landfast.web.health import HEALTHY
 from landfast.web.http.front import Limits
 from landfast.web.http.protocol import Connection
@@ -338,10 +337,11 @@ async def test_a_client_gone_before_its_answer_still_has_its_event_stored(
 
 
 async def test_beyond_the_budget_of_unproven_bytes_the_slowest_makes_room_for_a_newcomer(open_shop: OpenShop) -> None:
-    shop = await open_shop(desk=Desk(unproven=Unproven(2 * len(body()) - 21)))
+    shop = await open_shop()
     first = await shop.connect()
     await first.send(shop.post(body())[:-10])
     await shop.until(lambda: shop.desk.unproven.total > 0)
+    shop.desk.unproven._most = 2 * shop.desk.unproven.total - 1
     shop.pass_time(1)
     second = await shop.connect()
     await second.send(shop.post(body(2))[:-10])

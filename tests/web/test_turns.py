@@ -138,11 +138,22 @@ async def test_bytes_that_came_fast_buy_no_silence() -> None:
     for at in range(0, len(request), 1 << 20):
         line.connection.data_received(request[at : at + (1 << 20)])
     assert line.connection.deadline <= line.now + Limits().request_seconds
-    assert line.desk.unproven.total == len(content) - 1
+    assert line.desk.unproven.total == len(content) - 1 + line.connection._head_bytes
     line.now += Limits().request_seconds
     line.front.sweep(line.now)
     assert line.wire.answers[0].startswith(b"HTTP/1.1 408 ") and line.desk.unproven.total == 0
     assert line.desk.count() == SourceTally(1, 0, 0, 1)
+
+
+async def test_heads_are_in_the_budget_while_their_bodies_do_not_come() -> None:
+    """A hundred headers take more memory than the body that they announce."""
+    line = Line()
+    odd = [f"X-{number}: {'y' * 150}" for number in range(80)]
+    line.connection.data_received(Shop.post(line, body(), *odd)[: -len(body())])  # type: ignore[arg-type]  # it has a desk
+    assert line.desk.unproven.total > 80 * 300
+    line.connection.data_received(body())
+    await line.turns_until(lambda: bool(line.wire.answers))
+    assert line.wire.answers[0].startswith(b"HTTP/1.1 200 ") and line.desk.unproven.total == 0
 
 
 @pytest.mark.parametrize(

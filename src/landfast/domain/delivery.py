@@ -15,6 +15,10 @@ from landfast.domain.ids import EventId, Proof, event_id, full_mark, proof_mark
 _NONE: frozenset[bytes] = frozenset()
 
 
+HEADER_OVERHEAD = 200
+"""Bytes that Python takes to keep a pair of short texts. A hundred short headers take more by it than by their text."""
+
+
 class Headers:
     """The headers of one request: names in lower case, values as bytes, order and repeats kept."""
 
@@ -70,6 +74,12 @@ class Head(msgspec.Struct, frozen=True):
     """The address at the other end of the connection: the sender's, or a proxy's. Empty if it has none."""
     is_secure: bool = False
     """Whether that connection is encrypted."""
+
+    @property
+    def footprint(self) -> int:
+        """Bytes of memory that it takes, about."""
+        texts = sum([len(name) + len(value) for name, value in self.headers.pairs])
+        return texts + HEADER_OVERHEAD * len(self.headers.pairs) + len(self.path) + len(self.query)
 
 
 class Identity(msgspec.Struct, frozen=True):

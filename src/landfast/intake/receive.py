@@ -152,7 +152,7 @@ class Intake:
             refusal = self._keys.need(needed, waiting.go_on, owner=source.provider.name)
             if refusal is not None:
                 return self._reject(source.name, refusal, source, head, body)
-            self.unproven.hold(waiting, source.name, len(body))
+            self.unproven.hold(waiting, source.name, head.footprint + len(body))
             return None
         except Exception as error:  # noqa: BLE001 - an error in here is answered like any other, never shown
             return self._reject(source.name, error, source, head, body)

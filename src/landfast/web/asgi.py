@@ -110,15 +110,14 @@ async def _read_body(intake: Intake, admitted: Admitted, receive: Receive, limit
 async def _gather(body: ArrivingBody, intake: Intake, admitted: Admitted, receive: Receive, limits: Limits) -> None:
     is_last = False
     while not is_last:
+        intake.unproven.hold(body, admitted.source.name, admitted.head.footprint + len(body.bytes))
+        if body.has_given_way:
+            raise OverloadedError("its bytes were needed")
         piece, is_last = await _piece(receive)
         body.bytes += piece
         if len(body.bytes) > admitted.source.body_limit:
             raise BodyTooLargeError("more than the limit arrived")
         body.buy_time(len(piece), limits)
-        if not is_last:
-            intake.unproven.hold(body, admitted.source.name, len(body.bytes))
-        if body.has_given_way:
-            raise OverloadedError("its bytes were needed")
 
 
 async def _piece(receive: Receive) -> tuple[bytes, bool]:

@@ -59,6 +59,8 @@ class Connection(asyncio.Protocol):
         self._is_used = False
         """It has brought a whole request before."""
         self._lingered = 0
+        self._head_bytes = 0
+        """Of the request whose body is being read."""
         self._held = 0
         """Bytes that are counted as unproven."""
         self._peer = ""
@@ -214,6 +216,7 @@ class Connection(asyncio.Protocol):
         self._body = (
             ChunkedBody(admitted.source.body_limit) if start.is_chunked else SizedBody(start.head.content_length or 0)
         )
+        self._head_bytes = start.head.footprint
         self._phase = Phase.BODY
         if start.expects_continue and not self._buffer:
             self._transport.write(CONTINUE)
@@ -345,7 +348,7 @@ class Connection(asyncio.Protocol):
         self.deadline = min(self.deadline + size / limits.body_rate, longest)
 
     def _count_bytes(self) -> None:
-        held = len(self._buffer) + (0 if self._body is None else self._body.size)
+        held = len(self._buffer) + (0 if self._body is None else self._body.size + self._head_bytes)
         if held != self._held:
             self._held = held
             self._front.unproven.hold(self, self._source_name() or "", held)
