@@ -45,6 +45,7 @@ def all_goals(finished: int) -> Sequence[Goal]:
         Goal(latency.HALF.format("p99", "SQLite"), None, 10, "at most"),
         Goal(crowd.AMONG, crowd.ALONE, 2, "at most"),
         *(Goal(row, attacks.CALM, 3, "at most") for row in attacks.names((1, 16))),
+        Goal(attacks.REFUSED, None, 0, "at most"),
         Goal(attacks.MEMORY, None, 250, "at most"),
         Goal(fairness.ALONE.format("PostgreSQL"), None, 100, "at most"),
         Goal(fairness.ALONE.format("SQLite"), None, 100, "at most"),

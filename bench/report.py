@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -58,7 +59,8 @@ def picture(machine: Mapping[str, Any], verdicts: Sequence[Verdict]) -> str:
     ]
     for place, verdict in enumerate(measured):
         assert verdict.ratio is not None
-        share = verdict.ratio / verdict.goal.limit
+        # Of a goal of none, one is too many.
+        share = verdict.ratio / verdict.goal.limit if verdict.goal.limit else math.inf
         share = share if verdict.goal.side == "at least" else 1 / share
         y = 38 + 24 * place
         color = "#2a7d4f" if verdict.is_met else "#b5542a"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 import sys
 import time
 from collections.abc import Callable
@@ -42,6 +43,20 @@ def _sized(source: str, body: bytes) -> bytes:
     return _head(source, b"Content-Type: application/json", b"Content-Length: %d" % len(body)) + body
 
 
+def _naming_a_key(key: str) -> bytes:
+    """A request whose signature cannot be checked before the key at that address is fetched."""
+    lines = [
+        b"PAYPAL-TRANSMISSION-ID: 1",
+        b"PAYPAL-TRANSMISSION-TIME: " + time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()).encode(),
+        b"PAYPAL-TRANSMISSION-SIG: " + b"A" * 344,
+        b"PAYPAL-AUTH-ALGO: SHA256withRSA",
+        b"PAYPAL-CERT-URL: https://api.paypal.com/v1/notifications/certs/" + key.encode(),
+        b"Content-Length: %d" % len(LARGE),
+    ]
+    return _head("paypal", *lines) + LARGE
+
+
+LARGE = b"x" * 200_000
 NOBODY = b"POST /x HTTP/1.1\r\nHost: a\r\n\r\n"
 HEALTH = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
 WIDE = b'{"signature":[' + b"[]," * 300_000 + b"[]]}"
@@ -56,6 +71,8 @@ WAYS = {
         lambda: _head("github", b"Content-Length: %d" % (25 << 20)) + b"x" * (20 << 20), is_silent=True
     ),
     "a connection flood": Way(bytes),
+    "waiting keys": Way(lambda: _naming_a_key("CERT-awaited")),
+    "invented key ids": Way(lambda: _naming_a_key(f"CERT-{secrets.token_hex(8)}")),
     "a log flood": Way(lambda: _sized("stripe", b"{}")),
 }
 

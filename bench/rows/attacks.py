@@ -19,6 +19,7 @@ RATE = 500
 """Good requests a second."""
 CALM = f"ack p99 at {RATE}/s before the attacks, SQLite"
 UNDER = "ack p99 at {rate}/s under {kind} from {connections}, SQLite"
+REFUSED = f"good requests that failed under all attacks, at {RATE}/s"
 MEMORY = "memory of an attacked intake, peak"
 
 
@@ -28,6 +29,7 @@ def names(attackers: Sequence[int]) -> list[str]:
 
 async def rows(stage: Stage) -> list[Row]:
     calm, memory = Row(CALM, "ms"), Row(MEMORY, "MB")
+    refused = 0
     made = {name: Row(name, "ms") for name in names(stage.sizes.attackers)}
     async with (
         stores.on_sqlite(stage.folder) as store,
@@ -46,9 +48,10 @@ async def rows(stage: Stage) -> list[Row]:
                     row.detail = {"answered": round(answered.per_second), "failed": answered.failed}
                     if answered.failed:
                         row.notes.append(f"{answered.failed} good requests failed")
+                        refused += answered.failed
         peaks = [machine.peak_megabytes(pid) or 0.0 for pid in serve.pids("intake")]
         memory.values.append(max(peaks, default=0.0))
-    return [calm, *made.values(), memory]
+    return [calm, *made.values(), Row(REFUSED, "", [refused]), memory]
 
 
 def _name(kind: str, connections: int) -> str:
@@ -71,6 +74,8 @@ async def _attack(port: int, kind: str, connections: int) -> AsyncIterator[None]
         if await process.stdout.readline() != b"open\n":
             raise RuntimeError("the attack could not begin")
         yield
+        if process.returncode is not None:
+            raise RuntimeError(f"the attack {kind!r} ended before the measurement did")
     finally:
         if process.returncode is None:
             process.kill()
