@@ -10,7 +10,7 @@ from bench.shop import inbox
 inbox.source("github", provider="github", secrets=["env:BENCH_SECRET"])
 inbox.source("mailgun", provider="mailgun", secrets=["env:BENCH_SECRET"])
 
-inbox.source("paypal", provider="paypal", secrets=["BENCHWEBHOOK"])
+inbox.source("paypal", provider="paypal", secrets=["4JH86294D6297924G"])
 
 
 def _never_answer(_: http.client.HTTPConnection) -> None:
