@@ -13,7 +13,7 @@ inbox.source("mailgun", provider="mailgun", secrets=["env:BENCH_SECRET"])
 inbox.source("paypal", provider="paypal", secrets=["4JH86294D6297924G"])
 
 
-def _never_answer(_: http.client.HTTPConnection) -> None:
+def _never_answer(self: http.client.HTTPConnection) -> None:  # noqa: ARG001 - as the method that it stands for
     """A provider whose keys do not come: whoever names one waits for as long as anybody can. And no attack of ours
     reaches a real one."""
     time.sleep(10)
