@@ -50,7 +50,7 @@ def test_the_depth_of_a_text_is_that_of_its_data(leaf: Any, wraps: list[str]) ->
 @pytest.mark.parametrize("calls", [0, 300, 700])
 def test_how_deep_we_read_depends_neither_on_the_interpreter_nor_on_the_call(depth: int, calls: int) -> None:
     is_read = depth <= DEEPEST
-    read = called_at(calls, lambda: bodies.light(nested(depth), None))
+    read = called_at(calls, lambda: bodies.light(nested(depth)))
     assert (read is not None) == is_read
     if is_read:
         assert called_at(calls, lambda: bodies.decode(nested(depth), None)) == read
@@ -61,14 +61,14 @@ def test_how_deep_we_read_depends_neither_on_the_interpreter_nor_on_the_call(dep
 
 def test_what_nobody_asked_for_counts_too() -> None:
     """A decoder that skips a field is as deep in it as one that reads it."""
-    assert bodies.light(nested(900), None, read_json=lambda _: {"id": "evt_1"}) is None
+    assert bodies.light(nested(900), read_json=lambda _: {"id": "evt_1"}) is None
 
 
 def test_a_stack_that_is_nearly_full_is_no_answer() -> None:
     text, limit = nested(DEEPEST), sys.getrecursionlimit()
 
     def read() -> object:
-        return bodies.light(text, None, read_json=overflowing)
+        return bodies.light(text, read_json=overflowing)
 
     def overflowing(_: bytes | str) -> None:
         raise RecursionError
@@ -90,7 +90,7 @@ def integer_limit(request: pytest.FixtureRequest) -> Iterator[int]:
 @pytest.mark.parametrize("digits", [1, 19, 20, MOST_DIGITS, MOST_DIGITS + 1, 4_300, 4_301, 50_000])
 def test_how_long_a_number_we_read_is_not_the_interpreters_to_say(digits: int) -> None:
     text = b'{"id":"evt_1","n":' + b"7" * digits + b"}"
-    assert (bodies.light(text, None) is not None) == (digits <= MOST_DIGITS)
+    assert (bodies.light(text) is not None) == (digits <= MOST_DIGITS)
     if digits <= MOST_DIGITS:
         assert bodies.decode(text, None)["id"] == "evt_1"
     else:
@@ -100,7 +100,7 @@ def test_how_long_a_number_we_read_is_not_the_interpreters_to_say(digits: int) -
 
 def test_many_digits_in_a_string_are_only_text() -> None:
     text = b'{"id":"' + b"7" * 5_000 + b'"}'
-    assert bodies.light(text, None) == bodies.decode(text, None) == {"id": "7" * 5_000}
+    assert bodies.light(text) == bodies.decode(text, None) == {"id": "7" * 5_000}
     with pytest.raises(BeyondLimitsError, match="640 digits"):
         read_json(text.replace(b'"id":', b'"n":' + b"7" * 700 + b',"id":'))
 

@@ -82,7 +82,7 @@ class Bodies:
         await asyncio.sleep(0)
         body = _odd_body(draw, _json(draw))
         content_type = draw.choice((None, "application/json", FORM, FORM + "; charset=utf-8", "text/plain\xff"))
-        glance = bodies.light(body, content_type)
+        glance = bodies.light(body)
         try:
             data = bodies.decode(body, content_type)
         except MalformedBodyError:

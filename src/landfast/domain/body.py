@@ -22,6 +22,9 @@ from landfast.domain.errors import MalformedBodyError
 MOST_FORM_FIELDS = 1_000
 """No sender has a hundred; splitting a body of a million `&` is work for nothing."""
 
+LONGEST_BOUNDARY = 72
+"""Bytes, with the two dashes before it: what RFC 2046 allows."""
+
 EARLIEST_MILLISECONDS = 100_000_000_000
 """A unix time from here on is in milliseconds: as seconds it would be the year 5138, as milliseconds 1973."""
 
@@ -32,17 +35,16 @@ _read = msgspec.json.Decoder().decode
 _write = msgspec.json.Encoder().encode
 
 
-def light(
-    body: bytes, content_type: str | None, *, read_json: Callable[[bytes | str], Any] = msgspec.json.decode
-) -> Any:
+def light(body: bytes, *, read_json: Callable[[bytes | str], Any] = msgspec.json.decode) -> Any:
     """The data as well as it can be read at a glance, or None. `read_json` may skip what nobody asks for; the limits
     hold for that as well, or a key would depend on who reads the rest. The bytes alone say whether they are JSON or a
-    form: hardly a sender signs its Content-Type, and who changes that must not change the key of an event."""
+    form, of either kind: hardly a sender signs its Content-Type, and who changes that must not change the key of an
+    event."""
     try:
         if _looks_like_a_form(body):
             fields = _form_fields(body, errors="replace")
             return json_limits.read_json(fields["payload"], read_json) if _wraps_json(fields) else fields
-        wrapped = _in_multipart(body, content_type) if body.startswith(b"--") else None
+        wrapped = _in_multipart(body) if body.startswith(b"--") else None
         return json_limits.read_json(body if wrapped is None else wrapped, read_json)
     except ValueError:  # msgspec's own errors are ValueErrors
         return None
@@ -50,7 +52,7 @@ def light(
 
 def decode(body: bytes, content_type: str | None) -> Any:
     """The data, or MalformedBodyError with the reason in words."""
-    if body.startswith(b"--") and (wrapped := _in_multipart(body, content_type)) is not None:
+    if body.startswith(b"--") and (wrapped := _in_multipart(body)) is not None:
         return decode(wrapped, None)
     is_form = _is_form(body, content_type)
     if not is_form:
@@ -129,13 +131,12 @@ def _wraps_json(fields: dict[str, Any]) -> bool:
     return len(fields) == 1 and isinstance(fields.get("payload"), str)
 
 
-def _in_multipart(body: bytes, content_type: str | None) -> bytes | None:
-    """Dropbox Sign sends its JSON as the field `json` of a multipart form."""
-    kind, _, parameters = (content_type or "").partition(";")
-    name, _, boundary = parameters.strip().partition("=")
-    if kind.strip().lower() != "multipart/form-data" or name.lower() != "boundary" or not boundary:
+def _in_multipart(body: bytes) -> bytes | None:
+    """Dropbox Sign sends its JSON as the field `json` of a multipart form. Its first line is the boundary."""
+    boundary = body.partition(b"\r\n")[0].rstrip(b" \t")
+    if not 2 < len(boundary) <= LONGEST_BOUNDARY:
         return None
-    for part in body.split(b"--" + boundary.strip('" ').encode(), MOST_FORM_FIELDS):
+    for part in body.split(boundary, MOST_FORM_FIELDS):
         head, _, content = part.partition(b"\r\n\r\n")
         if b' name="json"' in head:
             return content.removesuffix(b"\r\n")

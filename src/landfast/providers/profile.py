@@ -269,7 +269,7 @@ class Profile:
             sight = Sight(head, data, received_at=received_at, form=request.form, signed_id=id_)
             return (FoundEvent(self, sight, body, None),)
         parents = self._parents(items)
-        fields = [light(item.body, None, read_json=self._decode_item) for item in items]
+        fields = [light(item.body, read_json=self._decode_item) for item in items]
         sights = [
             Sight(head, data, own, parents.get(id(item.parent)), received_at, number, request.form, id_)
             for number, (item, own) in enumerate(zip(items, fields, strict=True))
@@ -315,13 +315,13 @@ class Profile:
         """What verification read, or else as much as the profile asks for."""
         if request.data is not None:
             return request.data
-        return light(request.body, request.head.headers.text(b"content-type"), read_json=self._decode)
+        return light(request.body, read_json=self._decode)
 
     def _parents(self, items: Sequence[Item]) -> dict[int, Any]:
         """The data of what the items stand in, by identity: a thousand of them may stand in the same mebibyte."""
         if not self._has_parents:
             return {}
-        return {id(raw): light(raw, None) for raw in {id(item.parent): item.parent for item in items}.values()}
+        return {id(raw): light(raw) for raw in {id(item.parent): item.parent for item in items}.values()}
 
 
 class FoundEvent:
