@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from landfast.domain.delivery import Head
+from msgspec.structs import replace
+
+from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import UnverifiedError
 from landfast.ports.provider import Hidden, KeyNeeded, Proven, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
@@ -60,7 +62,8 @@ class JwsScheme:
 
     def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
         encoded, header, digest = signature.detail
-        signed = encoded + b"." + encode(self._payload(header, request), "base64url").encode()
+        payload, headers = self._payload(header, request)
+        signed = encoded + b"." + encode(payload, "base64url").encode()
         token = Token(self.algorithm, header.get("kid"), {}, signed, digest)
         matching: Secret | None = None
         for secret in secrets:
@@ -69,24 +72,26 @@ class JwsScheme:
                 matching = secret
         if matching is None:
             raise UnverifiedError("no active key made the signature")
-        return Proven(matching, signature, request)
+        # Only the headers that were signed: time and type are read from no other.
+        return Proven(matching, signature, replace(request, head=replace(request.head, headers=headers)))
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:  # noqa: ARG002 - has neither
         header = {"alg": self.algorithm, "kid": "sample", self.headers_field: ",".join(draft.headers)}
-        payload = self._payload(header, draft.request())
+        payload, _ = self._payload(header, draft.request())
         encoded, _, digest = compact(header, payload, key).split(".")
         draft.headers[self.header] = f"{encoded}..{digest}"
 
-    def _payload(self, header: Mapping[str, object], request: Request) -> bytes:
+    def _payload(self, header: Mapping[str, object], request: Request) -> tuple[bytes, Headers]:
+        """What was signed, and which headers are in it."""
         names = [name for name in str(header.get(self.headers_field) or "").split(",") if name]
         if len(names) > MOST_HEADERS:
             raise UnverifiedError("the signature names more headers than any sender sends")
         path = urlsplit(request.url).path or request.head.path
-        lines = [f"{request.head.method} {path}\n".encode()]
-        for name in names:
-            value = only(request.head.headers, name, name.lower().encode("latin-1", "replace"))
-            lines.append(name.encode("latin-1", "replace") + b": " + value + b"\n")
-        return b"".join([*lines, request.body])
+        pairs = [
+            (key := name.encode("latin-1", "replace"), only(request.head.headers, name, key.lower())) for name in names
+        ]
+        lines = [b"%b: %b\n" % pair for pair in pairs]
+        return b"".join([f"{request.head.method} {path}\n".encode(), *lines, request.body]), Headers(pairs)
 
     def _fetched(self, header: Mapping[str, object], request: Request) -> PublicKey:
         url = address_in(request.settings, self.keys, self.sandbox_keys)
