@@ -85,7 +85,10 @@ def test_a_public_key_in_the_place_of_a_secret_is_refused_however_it_is_written(
         pem = pair(kind)[1]
         der = base64.b64decode("".join(pem.splitlines()[1:-1]))
         bare = base64.b64encode(der).decode()
-        for text in (pem, bare, "\n".join(pem.splitlines()[1:-1]), der.hex(), der.decode("utf-8", "surrogateescape")):
+        unpadded, url_safe = bare.rstrip("="), base64.urlsafe_b64encode(der).decode()
+        as_bytes = der.decode("utf-8", "surrogateescape")
+        lines = "\n".join(pem.splitlines()[1:-1])
+        for text in (pem, bare, unpadded, url_safe, f"whsec_{bare}", lines, der.hex(), as_bytes):
             for name in ("stripe", "fusionauth"):
                 if name == "fusionauth" and text == pem:
                     continue  # which takes one, as PEM
@@ -93,6 +96,9 @@ def test_a_public_key_in_the_place_of_a_secret_is_refused_however_it_is_written(
                     provider(name).decode_secret(text)
         with pytest.raises(ConfigError, match=r"public key|certificate"):
             decode_key(bare, "base64")
+    for jwk in ('{"kty":"RSA","n":"AQAB","e":"AQAB"}', ' {"keys": []}'):
+        with pytest.raises(ConfigError, match=r"public key"):
+            provider("stripe").decode_secret(jwk)
 
 
 def test_a_standard_secret_that_could_be_a_public_key_says_which_it_is() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import unicodedata
 from contextlib import suppress
 from typing import Literal
@@ -68,12 +69,25 @@ def _from_hex(text: str) -> bytes:
 
 
 def _is_public(text: str) -> bool:
-    """Whether it is the DER of a public key or a certificate, as it is, in base64 or in hexadecimal."""
+    """Whether it is the DER of a public key or a certificate, as it is, in base64 or in hexadecimal, or a JSON web key
+    of a pair."""
+    if _is_key_of_a_pair(text):
+        return True
+    bare = "".join(text.split()).removeprefix("whsec_")
+    padded = bare.rstrip("=") + "=" * (-len(bare.rstrip("=")) % 4)  # many leave the padding out
     candidates = [text.encode("utf-8", "surrogateescape")]
-    for decoded in (base64.b64decode, bytes.fromhex):
+    for decoded, written in ((base64.b64decode, padded), (base64.urlsafe_b64decode, padded), (bytes.fromhex, bare)):
         with suppress(ValueError):
-            candidates.append(decoded("".join(text.split())))
+            candidates.append(decoded(written))
     return any(raw[:1] == b"\x30" and _is_der(raw) for raw in candidates)
+
+
+def _is_key_of_a_pair(text: str) -> bool:
+    try:
+        jwk = json.loads(text) if text.lstrip().startswith("{") else None
+    except ValueError:
+        return False
+    return isinstance(jwk, dict) and ("keys" in jwk or jwk.get("kty") in {"EC", "OKP", "RSA"})
 
 
 def _is_der(raw: bytes) -> bool:
