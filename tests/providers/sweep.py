@@ -27,10 +27,13 @@ from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
 from landfast.intake.strict import StrictJournal
 from landfast.intake.tally import Tally
+from landfast.ports.provider import PublicKey, Secret
+from landfast.providers.request import Draft
 from landfast.testing.clock import ManualClock, SeededChance
 from tests.intake.desk import CountingWakeup
+from tests.providers.keypairs import pair, sender_secret
 from tests.providers.oracle import NOW, Sent
-from tests.providers.victims import Victim, with_header
+from tests.providers.victims import PUBLIC_URL, QUERY, Victim, sent_of, victim, with_header
 
 FORM = b"application/x-www-form-urlencoded"
 KINDS = (FORM, b"application/json", b"text/plain", b"multipart/form-data; boundary=x", b"application/xml", b"")
@@ -88,9 +91,52 @@ def _source_of(victim: Victim) -> Source:
     return replace(victim.source, name=victim.name, siblings=siblings)
 
 
+def in_other_ways(name: str) -> list[Victim]:
+    """As its sender may send it too: signed by each of its other schemes, and where it has them by a GET or as JSON."""
+    first = victim(name)
+    others = [_signed_by(first, scheme, number) for number, scheme in enumerate(first.schemes) if number]
+    if name == "twilio":
+        as_json = _drafted(first, b'{"EventType":"call.ended","CallSid":"CA1"}', {"Content-Type": "application/json"})
+        others += [_signed_by(first, scheme, number, as_json) for number, scheme in enumerate(first.schemes, 10)]
+    if name == "messagebird":
+        for number, query in enumerate(
+            ("id=1&status=sent&statusDatetime=2026", "originator=49&body=hello%20you&id=2", "x=1&y=2")
+        ):
+            draft = Draft(b"", {}, f"{PUBLIC_URL}?{query}", "GET")
+            others += [
+                _signed_by(first, scheme, 10 * number + at, draft) for at, scheme in enumerate(first.schemes, 10)
+            ]
+    return others
+
+
+def _signed_by(first: Victim, scheme: Any, number: int, draft: Draft | None = None) -> Victim:
+    draft = _drafted(first, first.genuine.body) if draft is None else replace(draft, headers=dict(draft.headers))
+    source, key = first.source, first.key
+    if getattr(scheme, "algorithm", "") == "ed25519":
+        private, public = pair("ed25519")
+        source = replace(source, secrets=(Secret("public", first.profile.decode_secret(public)),))
+        key = private.encode()
+    elif isinstance(key, PublicKey):
+        key = sender_secret(first.name).encode()
+    scheme.sign(draft, key, now=NOW, id_="msg1001")
+    return replace(first, name=f"{first.name}+{number}", source=source, genuine=sent_of(draft))
+
+
+def _drafted(first: Victim, body: bytes, headers: dict[str, str] | None = None) -> Draft:
+    """Its headers without those that the first scheme writes."""
+    if headers is None:
+        given = dict(zip(["content-type"], map(bytes.decode, first.genuine.values("content-type")), strict=True))
+        signed = Draft(body, dict(given), f"{PUBLIC_URL}?{QUERY}", settings=first.profile.given)
+        key = sender_secret(first.name).encode() if isinstance(first.key, PublicKey) else first.key
+        first.schemes[0].sign(signed, key, now=NOW, id_="msg1001")
+        written = {name.lower().encode() for name in signed.headers.keys() - given.keys()}
+        headers = {name.decode(): value.decode() for name, value in first.genuine.headers if name not in written}
+    return Draft(body, headers, f"{PUBLIC_URL}?{QUERY}", settings=first.profile.given)
+
+
 def changes(victim: Victim) -> Iterator[tuple[str, Sent]]:
     """Each by a name; a few hundred for one request."""
-    for make in (_headers, _kinds, _forms, _spellings, _queries, _methods, _envelopes, _types):
+    for make in (_headers, _kinds, _forms, _moves, _spellings, _queries, _methods, _envelopes, _types):
         for name, sent in make(victim):
             if sent != victim.genuine:
                 yield name, sent
@@ -138,10 +184,12 @@ def _with_second(sent: Sent, name: bytes, value: bytes) -> Sent:
 
 def _forms(victim: Victim) -> Iterator[tuple[str, Sent]]:
     body = victim.genuine.body
-    if body[:1] in b"{[":
+    if _is_json(body):
         yield "JSON as a field of a form", _bodied(victim, b"payload=" + quote(body.decode()).encode(), FORM)
         return
     pairs = parse_qsl(body.decode(), keep_blank_values=True)
+    if not pairs:
+        return
     (first, value), rest = pairs[0], pairs[1:]
     spelt = {
         "in another order": pairs[::-1],
@@ -154,8 +202,7 @@ def _forms(victim: Victim) -> Iterator[tuple[str, Sent]]:
     }
     for name, fields in spelt.items():
         yield f"a form {name}", _bodied(victim, urlencode(fields).encode())
-    escaped = "&".join(f"{quote(name)}={''.join(f'%{byte:02X}' for byte in text.encode())}" for name, text in pairs)
-    yield "a form escaped throughout", _bodied(victim, escaped.encode())
+    yield "a form escaped throughout", _bodied(victim, _escaped(pairs).encode())
     yield "a form with empty fields", _bodied(victim, b"&&" + body + b"&")
     as_json = json.dumps(dict(pairs)).encode()
     yield "a form as JSON", _bodied(victim, as_json, b"application/json")
@@ -164,6 +211,45 @@ def _forms(victim: Victim) -> Iterator[tuple[str, Sent]]:
     moved = "".join(name + text for name, text in sorted(pairs))
     yield "a form in the query", _bodied(victim, b"{}", b"application/json")._replace(query=f"shop=7{quote(moved)}")
     yield "a form behind a dot", _bodied(victim, b"{}", b"application/json")._replace(query=f"shop=7.{quote(moved)}")
+
+
+def _moves(victim: Victim) -> Iterator[tuple[str, Sent]]:
+    """Bytes of the body into a header, where both are signed and nothing, or too little, tells where one ends."""
+    genuine = victim.genuine
+    body = genuine.body
+    for name, value in genuine.headers:
+        text = name.decode()
+        for at in (1, 2, 9, len(body) // 2, len(body) - 2, len(body) - 1):
+            for joint in (b"", b".", b":"):
+                moved = genuine._replace(body=body[at:])
+                yield f"{at} bytes into {text}{joint.decode()}", with_header(moved, text, value + joint + body[:at])
+                moved = genuine._replace(body=body[:at])
+                yield (
+                    f"all but {at} bytes into {text}{joint.decode()}",
+                    with_header(moved, text, body[at:] + joint + value),
+                )
+        for at in range(1, min(4, len(value))):
+            yield f"{at} bytes of {text} before it", with_header(_bodied(victim, value[-at:] + body), text, value[:-at])
+            yield f"{at} bytes of {text} behind it", with_header(_bodied(victim, body + value[:at]), text, value[at:])
+        for cut, fields in _cut_forms(body):
+            moved = _bodied(victim, urlencode(fields).encode())
+            yield f"a form from {cut[:20]} on into {text}", with_header(moved, text, cut.encode() + value)
+            if cut[:1] in ".:,":
+                ended = cut[1:].encode() + cut[:1].encode() + value
+                yield f"a form behind {cut[:20]} into {text}", with_header(moved, text, ended)
+
+
+def _cut_forms(body: bytes) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """A form in the order of its fields, ended at each letter of its values: the rest as it is signed, and the form."""
+    pairs = sorted(parse_qsl(body.decode(), keep_blank_values=True)) if not _is_json(body) else []
+    for number, (name, value) in enumerate(pairs):
+        rest = "".join(field + text for field, text in pairs[number + 1 :])
+        for at in range(len(value)):
+            yield value[at:] + rest, [*pairs[:number], (name, value[:at])]
+
+
+def _is_json(body: bytes) -> bool:
+    return body.startswith((b"{", b"["))
 
 
 def _bodied(victim: Victim, body: bytes, kind: bytes | None = None) -> Sent:
@@ -178,7 +264,7 @@ def _spellings(victim: Victim) -> Iterator[tuple[str, Sent]]:
     yield "a blank before it", _bodied(victim, b" " + body)
     yield "a byte order mark", _bodied(victim, b"\xef\xbb\xbf" + body)
     yield "in UTF-16", _bodied(victim, body.decode().encode("utf-16"))
-    if body[:1] in b"{[":
+    if _is_json(body):
         data = json.loads(body)
         yield "indented", _bodied(victim, json.dumps(data, indent=1).encode())
         yield "escaped", _bodied(victim, body.replace(b"e", b"\\u0065"))
@@ -200,16 +286,26 @@ def _queries(victim: Victim) -> Iterator[tuple[str, Sent]]:
         yield f"the query and {more}", genuine._replace(query=f"{genuine.query}&{more}")
         yield f"{more} and the query", genuine._replace(query=f"{more}&{genuine.query}")
 
+    pairs = parse_qsl(genuine.query, keep_blank_values=True)
+    yield "the query in another order", genuine._replace(query=urlencode(pairs[::-1]))
+    yield "the query escaped throughout", genuine._replace(query=_escaped(pairs))
+    yield "the query with empty fields", genuine._replace(query=f"&{genuine.query}&&")
+    yield "the query as a form", _bodied(victim, genuine.query.encode(), FORM)._replace(query="")
+
+
+def _escaped(pairs: list[tuple[str, str]]) -> str:
+    return "&".join(f"{quote(name)}={''.join(f'%{byte:02X}' for byte in text.encode())}" for name, text in pairs)
+
 
 def _methods(victim: Victim) -> Iterator[tuple[str, Sent]]:
-    for method in ("GET", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "post"):
+    for method in ("POST", "GET", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "post"):
         yield method, victim.genuine._replace(method=method)
         yield f"{method} without a body", victim.genuine._replace(method=method, body=b"")
 
 
 def _envelopes(victim: Victim) -> Iterator[tuple[str, Sent]]:
     body = victim.genuine.body
-    if body[:1] in b"{[":
+    if _is_json(body):
         yield "in a list", _bodied(victim, b"[" + body + b"]")
         yield "in a list twice", _bodied(victim, b"[" + body + b"," + body + b"]")
         for name in ("data", "event", "events", "payload", "body"):

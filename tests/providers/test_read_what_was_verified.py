@@ -145,11 +145,28 @@ def test_xml_in_another_encoding_hides_no_entities(encoding: str) -> None:
 
 @pytest.mark.req("R4")
 @pytest.mark.parametrize("name", ["formstack", "clickup", "github", "stripe"])
-@pytest.mark.parametrize("kind", [FORM, "application/json", "text/plain", "application/json; charset=x", None])
+@pytest.mark.parametrize(
+    "kind",
+    [FORM, "application/json", "text/plain", "application/json; charset=x", "multipart/form-data; boundary=edge", None],
+)
 def test_a_content_type_that_nobody_signed_names_no_other_event(name: str, kind: str | None) -> None:
-    for body in (b"FormID=7&UniqueID=9&id=1", b'{"FormID":"7","UniqueID":"9","id":"evt_1"}'):
+    data = b'{"FormID":"7","UniqueID":"9","id":"evt_1"}'
+    parts = b'--edge\r\nContent-Disposition: form-data; name="json"\r\n\r\n' + data + b"\r\n--edge--\r\n"
+    for body in (b"FormID=7&UniqueID=9&id=1", data, parts):
         genuine = sent(name, body)
         assert event(name, with_headers(genuine, {"Content-Type": kind})).key == event(name, genuine).key
+
+
+@pytest.mark.req("R1")
+def test_the_time_of_truelayers_events_is_read_from_a_signed_header_only() -> None:
+    name = "X-Tl-Webhook-Timestamp"
+    genuine = sent("truelayer")
+    assert event("truelayer", genuine).occurred_at is not None
+    bare = Draft(genuine.body, {"Content-Type": "application/json"}, URL)
+    provider("truelayer").scheme.sign(bare, sender_secret("truelayer").encode(), now=NOW, id_="1")
+    later = with_headers(bare, {name: "2026-01-02T03:04:06Z"})
+    assert not is_refused("truelayer", later)
+    assert event("truelayer", later).occurred_at is None
 
 
 @pytest.mark.req("R1", "R4")

@@ -13,8 +13,9 @@ from landfast.providers import provider
 from landfast.providers.items import slicer
 from landfast.providers.locations import query_value
 from landfast.providers.request import Draft
+from landfast.providers.schemes.anyof import AnyOf
 from landfast.providers.signing import signed_request
-from tests.providers.arrivals import NOW, URL, event, is_refused, sent, taken
+from tests.providers.arrivals import NOW, URL, event, is_refused, sent, taken, with_headers
 from tests.providers.keypairs import pair, sender_secret
 
 
@@ -110,3 +111,76 @@ def test_plivos_third_signature_does_not_pass_for_the_second_which_covers_no_bod
         "X-Plivo-Signature-V2-Nonce": f"{rest}.{genuine.headers['X-Plivo-Signature-V3-Nonce']}",
     }
     assert is_refused("plivo", Draft(b'{"Event":"forged"}', forged, URL))
+
+
+NONCE = "X-Plivo-Signature-V3-Nonce"
+
+
+@pytest.mark.req("R1", "R4")
+@pytest.mark.parametrize("url", [URL, f"{URL}?shop=1"])
+def test_no_end_of_plivos_form_moves_into_its_nonce(url: str) -> None:
+    genuine = signed_request("plivo", sent("plivo").body, sender_secret("plivo"), now=NOW, url=url)
+    assert not is_refused("plivo", genuine, url=url)
+    assert genuine.body.endswith(b"&TotalAmount=0.0041&Units=1")
+    shorter = genuine.body.replace(b".0041&Units=1", b"")
+    forged = replace(genuine, body=shorter, headers=genuine.headers | {NONCE: f"0041Units1.{genuine.headers[NONCE]}"})
+    assert is_refused("plivo", forged, url=url)
+    fields = genuine.request().as_form().sorted_form().decode()
+    emptied = replace(genuine, body=b"", headers=genuine.headers | {NONCE: f"{fields}.{genuine.headers[NONCE]}"})
+    assert is_refused("plivo", emptied, url=url)
+
+
+@pytest.mark.req("R4")
+def test_a_value_of_plivos_cut_into_the_same_field_twice_makes_no_new_event() -> None:
+    """Plivo signs repeats, and Twilio leaves them out: the key counts them as the signature does."""
+    body = b"Event=x&Text=TfTf&To=2"
+    genuine = signed_request("plivo", body, sender_secret("plivo"), now=NOW, url=URL)
+    again = replace(genuine, body=b"Event=x&Text=&Tf=&Tf=&To=2")
+    assert event("plivo", again).key == event("plivo", genuine).key
+    genuine = signed_request("twilio", body, sender_secret("twilio"), now=NOW, url=URL)
+    again = replace(genuine, body=body + b"&Event=x")
+    assert event("twilio", again).key == event("twilio", genuine).key
+
+
+@pytest.mark.req("R4")
+@pytest.mark.parametrize("kind", ["text/plain", "application/json", None])
+def test_a_form_under_plivos_second_signature_is_the_same_event_whatever_it_is_called(kind: str | None) -> None:
+    """Its proof counts for these bytes, and so it counts for one event of them."""
+    scheme = provider("plivo").scheme
+    assert isinstance(scheme, AnyOf)
+    genuine = Draft(sent("plivo").body, {"Content-Type": "application/x-www-form-urlencoded"}, URL)
+    scheme.schemes[1].sign(genuine, sender_secret("plivo").encode(), now=NOW, id_="1001")
+    assert event("plivo", with_headers(genuine, {"Content-Type": kind})).key == event("plivo", genuine).key
+
+
+@pytest.mark.req("R4")
+@pytest.mark.parametrize(
+    "query", ["originator=49&body=hello%20you&id=1", "id=1&status=sent&statusDatetime=2026", "x=1"]
+)
+def test_a_report_of_messagebirds_spelt_otherwise_is_the_same_event(query: str) -> None:
+    scheme = provider("messagebird").scheme
+    assert isinstance(scheme, AnyOf)
+    genuine = Draft(b"", {}, f"{URL}?{query}", "GET")
+    scheme.schemes[1].sign(genuine, sender_secret("messagebird").encode(), now=NOW, id_="1")
+    key = event("messagebird", genuine).key
+    respelt = "&".join(sorted(query.split("&"), reverse=True)).replace("%20", "+").replace("i", "%69")
+    assert respelt != query
+    assert event("messagebird", replace(genuine, url=f"{URL}?{respelt}")).key == key
+    assert event("messagebird", replace(genuine, method="POST")).key == key
+    other = Draft(b"", {}, f"{URL}?{query}&more=1", "GET")
+    scheme.schemes[1].sign(other, sender_secret("messagebird").encode(), now=NOW, id_="1")
+    assert (event("messagebird", other).key == key) == ("status" in query)
+
+
+@pytest.mark.req("R4")
+@pytest.mark.parametrize(
+    "added", [{"success": ""}, {"reason": "another"}, {"success": None, "reason": "other"}], ids=str
+)
+def test_an_event_of_adyens_without_its_success_has_a_key_of_signed_fields_too(added: dict[str, object]) -> None:
+    data = json.loads(sent("adyen").body)
+    del data["notificationItems"][0]["NotificationRequestItem"]["success"]
+    genuine = signed_request(provider("adyen"), json.dumps(data).encode(), sender_secret("adyen"), now=NOW, url=URL)
+    data = json.loads(genuine.body)
+    data["notificationItems"][0]["NotificationRequestItem"].update(added)
+    again = replace(genuine, body=json.dumps(data).encode())
+    assert event("adyen", again).key == event("adyen", genuine).key

@@ -10,6 +10,7 @@
     hmac:id                       an HMAC of the id there and the whole body in canonical form
     arrival                       every arrival is an event of its own
     body:id or arrival            the same for what has no id there
+    query:id or query             for what has no id there, the digest of query and body, for senders that sign both
 
 A rule that finds nothing falls back to the digest of the body: a duplicate may then run twice, but no event is lost.
 That holds while two events never have the same bytes. A sender that only says that something changed says it in the
@@ -27,7 +28,7 @@ from typing import Any
 import msgspec
 
 from landfast.domain import json_limits
-from landfast.domain.errors import ConfigError
+from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.domain.legible import is_legible
 from landfast.providers.locations import KINDS, Sight, as_text, first_at, pick_at, read_at
 from landfast.providers.request import Request
@@ -92,9 +93,10 @@ def storable(key: str) -> str:
 def _parted(rule: str) -> tuple[str, KeyRule]:
     """The rule itself, and the one for what it finds nothing in."""
     first, joint, last = rule.strip().partition(" or ")
-    if joint and last.strip() != "arrival":
+    otherwise = {"": _of_body, "arrival": _of_arrival, "query": _of_query}.get(last.strip())
+    if otherwise is None or (joint and not last.strip()):
         raise _unknown(rule)
-    return first.strip(), _of_arrival if joint else _of_body
+    return first.strip(), otherwise
 
 
 def _unknown(rule: str) -> ConfigError:
@@ -106,18 +108,31 @@ def _unknown(rule: str) -> ConfigError:
 
 def _of_body(sight: Sight, body: bytes, _type: str) -> str:
     # A GET has its event in the query. Without that, all of them would have the digest of nothing, and be one event.
-    return body_digest(sight.head.query.encode() if sight.head.method == "GET" and not body else body)
+    return body_digest(_query_of(sight) if sight.head.method == "GET" and not body else body)
+
+
+def _of_query(sight: Sight, body: bytes, _type: str) -> str:
+    # Neither the spelling of a query is signed nor the method: in another order, or by a POST, it is the same event.
+    return _digest(_query_of(sight), body)
+
+
+def _query_of(sight: Sight) -> bytes:
+    try:
+        return Request(sight.head, b"").sorted_query()
+    except UnverifiedError:  # more parameters than anybody signs in order
+        return sight.head.query.encode()
 
 
 def _of_form(sight: Sight, body: bytes, type_: str) -> str:
-    # As it was signed: in another order, escaped otherwise or with a field twice it is the same event sent again.
+    # As it was signed: in another order or escaped otherwise it is the same event sent again.
     fields = sight.form if sight.form is not None else Request(sight.head, body).fields()
     return body_digest(_written(fields)) if fields else _of_body(sight, body, type_)
 
 
 def _written(fields: Sequence[tuple[bytes, bytes]]) -> bytes:
-    # Without anything between them, because that is how they are signed: where a name ends makes no other event.
-    return b"".join(name + value for name, value in sorted(set(fields)))
+    # Without anything between them, because that is how they are signed: where a name ends makes no other event. And
+    # each as often as verification counted it: what is signed twice and counts once could be cut in two otherwise.
+    return b"".join(name + value for name, value in sorted(fields))
 
 
 def _of_arrival(sight: Sight, body: bytes, _type: str) -> str:

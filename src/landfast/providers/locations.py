@@ -69,7 +69,7 @@ def first_at(location: str) -> Pick:
     def pick(sight: Sight) -> Any:
         for each in picks:
             value = each(sight)
-            if value is not None:
+            if value is not None and value != "":  # an empty text makes no name, here as in `read_at`
                 return value
         return None
 

@@ -49,7 +49,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
     def sight(self) -> Sight:
         """Its data as well, decoded: for those schemes whose signature stands in the body, or covers fields of it."""
-        data = light(self.body, self.head.headers.text(b"content-type")) if self.data is None else self.data
+        data = light(self.body) if self.data is None else self.data
         return Sight(self.head, data, self.item, data)
 
     def is_form(self) -> bool:
@@ -59,17 +59,20 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         return kind == FORM and not headers.is_repeated(b"content-type") and not is_bracketed(self.body)
 
     def fields(self) -> Sequence[tuple[bytes, bytes]]:
-        """Of a form that nobody signed; none of what is no form."""
+        """Of a form that nobody signed, by its looks alone: nobody signed its Content-Type either. None of JSON."""
         try:
-            return self.as_form().form or ()
+            return () if is_bracketed(self.body) else _pairs(self.body.decode("latin-1"))
         except UnverifiedError:
             return ()
 
-    def as_form(self) -> Request:
-        """With its fields, for a sender that signs those: read once, and by nobody in another way."""
+    def as_form(self, *, is_set: bool = False) -> Request:
+        """With its fields, for a sender that signs those: read once, and by nobody in another way. Of a set, a field
+        that is repeated counts once."""
         if not self.is_form():
             raise UnverifiedError("the body is not sent as a form, and this sender signs the fields of one")
         pairs = _pairs(self.body.decode("latin-1"))
+        if is_set:
+            pairs = list(dict.fromkeys(pairs))
         texts = ((name.decode("utf-8", "replace"), value.decode("utf-8", "replace")) for name, value in pairs)
         return replace(self, form=tuple(pairs), data=gathered(texts))
 

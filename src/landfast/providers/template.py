@@ -16,6 +16,7 @@ holds a text which stands between the parts: only one part of a content may, or 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from string import Formatter
 from typing import Literal
@@ -52,23 +53,21 @@ _OF_THE_URL = frozenset({"url", "url_without_query", "url_unescaped", "url_and_f
 class Template:
     """`fill` gives the bytes; where the text holds {secret}, `split` gives those before and after it."""
 
-    __slots__ = ("_after", "_before", "after_id", "fill", "has_bare_id", "names", "text")
+    __slots__ = ("_after", "_before", "fill", "has_bare_id", "id_ends", "names", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         pieces = _pieces(text)
         self.names = frozenset(name for _, name in pieces if name is not None)
-        self.after_id = b""
-        """The text that ends the id: an id that holds it could be cut at two places."""
+        self.id_ends = _id_ends(pieces)
+        """The texts on either side of the id: an id that holds one could be cut at two places."""
         self.has_bare_id = any(number and not literal for number, (literal, name) in enumerate(pieces) if name == "id")
         """Whether nothing stands between the id and what is before it."""
         delimiters = [literal for literal, _ in pieces if literal]
         halves: list[list[Part | bytes]] = [[]]
-        for number, (literal, name) in enumerate(pieces):
+        for literal, name in pieces:
             if literal:
                 halves[-1].append(literal)
-                if number and pieces[number - 1][1] == "id":
-                    self.after_id = literal
             if name == "secret":
                 halves.append([])
             elif name is not None:
@@ -119,6 +118,13 @@ def _pieces(text: str) -> list[tuple[bytes, str | None]]:
         (literal.encode(), name if name is None else f"{name}:{form}" if form else name)
         for literal, name, form, _ in parsed
     ]
+
+
+def _id_ends(pieces: list[tuple[bytes, str | None]]) -> tuple[bytes, ...]:
+    # Before the first part of all stands nothing that could be taken for its beginning.
+    before = [literal for (literal, name) in pieces[1:] if name == "id"]
+    after = [literal for (_, name), (literal, _) in itertools.pairwise(pieces) if name == "id"]
+    return tuple(literal for literal in (*before, *after) if literal)
 
 
 def _part(name: str, text: str, delimiters: list[bytes]) -> Part:

@@ -117,7 +117,7 @@ ADYEN = Profile(
     ),
     key=(
         "fields:item:NotificationRequestItem.pspReference"
-        ",item:NotificationRequestItem.eventCode,item:NotificationRequestItem.success"
+        ",item:NotificationRequestItem.eventCode,item:NotificationRequestItem.success | always:none"
     ),
     type="item:NotificationRequestItem.eventCode",
     entity="item:NotificationRequestItem.originalReference | item:NotificationRequestItem.pspReference",

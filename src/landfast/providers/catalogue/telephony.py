@@ -69,7 +69,7 @@ MESSAGEBIRD = Profile(
             timestamp="header:MessageBird-Request-Timestamp",
         ),
     ),
-    key="fields:query:id,query:status,query:statusDatetime",
+    key="fields:query:id,query:status,query:statusDatetime or query",
     type="query:status | body:type",
     entity="query:id",
     methods=("POST", "GET"),  # reports of delivery come in the query of a GET

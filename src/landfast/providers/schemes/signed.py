@@ -274,7 +274,7 @@ class SignedScheme:
             return self._with_body_digest(request, self.body_digest)
         if self.body_digest and not request.body:
             return replace(request, form=())
-        request = request.as_form()
+        request = request.as_form(is_set="sorted_form" in self._template.names)
         if self._fields_taken is not None and not self._fields_taken.issuperset(request.data):
             raise UnverifiedError("the form has fields beside those that are signed")
         return request
@@ -363,7 +363,7 @@ class SignedScheme:
         if not value.isascii() or len(value) > LONGEST_ID:
             raise UnverifiedError(f"the header {name} is not ASCII or too long")
         # An id that holds its own delimiter could be cut at two places: one signature for two messages.
-        if self._template.after_id and self._template.after_id in value:
+        if any(end in value for end in self._template.id_ends):
             raise UnverifiedError(f"the header {name} holds the delimiter that ends it")
         # With nothing before it, it could begin with a piece of what another way of signing has there.
         if self._template.has_bare_id and not value.isalnum():
