@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
 import trustme
@@ -20,6 +21,7 @@ from landfast.domain.answer import Answer
 from landfast.domain.errors import OverloadedError, UnverifiedError
 from landfast.domain.ids import BootId
 from landfast.intake.fetch import LARGEST, certified, fetch_https
+from landfast.intake.key_folder import KeptKey, KeyFolder
 from landfast.intake.keys import (
     ABSENCE,
     AT_ONCE,
@@ -228,6 +230,64 @@ async def test_a_fixed_address_is_fetched_before_the_first_request(shelf: Shelf)
         await asyncio.sleep(0)
     shelf.documents.clear()
     assert (await delivered(intake, profile, clock)).status == 200
+
+
+async def test_keys_are_kept_over_a_restart(shelf: Shelf, tmp_path: Path) -> None:
+    clock, folder = ManualClock(), KeyFolder(tmp_path / "keys", most=MOST)
+    shelf.documents["/keys"] = (200, b"the keys")
+    url = f"{shelf.url}/keys"
+    assert await had(Keys(clock, shelf.fetch, folder), url) is None
+    assert [each.stat().st_mode & 0o077 for each in (tmp_path / "keys", *(tmp_path / "keys").iterdir())] == [0, 0]
+    shelf.documents.clear()
+    clock.advance(LIFETIME / 2)
+    again = Keys(clock, shelf.fetch, folder)
+    assert again[url] == b"the keys"
+    again.fetch_ahead(url, "google")
+    assert len(shelf.asked) == 1
+    clock.advance(LIFETIME)
+    assert url not in again
+    assert url not in Keys(clock, shelf.fetch, folder)
+
+
+async def test_after_a_restart_strangers_cost_nobody_a_key_that_was_had_before(shelf: Shelf, tmp_path: Path) -> None:
+    """Also where it is too old to count: its address is known, so it is asked for whatever else was."""
+    clock, folder = ManualClock(), KeyFolder(tmp_path, most=MOST)
+    shelf.documents["/keys"] = (200, b"the keys")
+    url = f"{shelf.url}/keys"
+    assert await had(Keys(clock, shelf.fetch, folder), url, owner="paypal") is None
+    clock.advance(10 * LIFETIME)
+    keys = Keys(clock, shelf.fetch, folder)
+    for number in range(IN_A_MINUTE + 1):
+        assert isinstance(await had(keys, f"{shelf.url}/{number}", owner="paypal"), OverloadedError)
+    assert await had(keys, url, owner="paypal") is None
+    assert keys[url] == b"the keys"
+
+
+def test_a_kept_key_counts_for_its_own_address_and_only_when_it_can_be_read(tmp_path: Path) -> None:
+    folder = KeyFolder(tmp_path, most=2)
+    for number in range(3):
+        folder.keep(KeptKey(f"https://keys.example/{number}", b"the keys", float(number)))
+    assert len(list(tmp_path.iterdir())) == 2
+    first, second = sorted(tmp_path.iterdir())
+    second.write_bytes(first.read_bytes())
+    assert len(list(folder.load())) == 1
+    first.write_bytes(b"\xc1")
+    assert list(folder.load()) == []
+    ahead = KeptKey("https://keys.example/9", b"the keys", ManualClock().now().timestamp() + 10 * LIFETIME)
+    folder.keep(ahead)
+    clock = ManualClock()
+    keys = Keys(clock, folder=folder)
+    assert ahead.address in keys
+    clock.advance(LIFETIME + 1)
+    assert ahead.address not in keys
+
+
+async def test_a_key_that_cannot_be_kept_counts_all_the_same(shelf: Shelf, tmp_path: Path) -> None:
+    (tmp_path / "keys").write_bytes(b"a file")
+    keys = Keys(ManualClock(), shelf.fetch, KeyFolder(tmp_path / "keys", most=MOST))
+    shelf.documents["/keys"] = (200, b"the keys")
+    assert await had(keys, f"{shelf.url}/keys") is None
+    assert keys[f"{shelf.url}/keys"] == b"the keys"
 
 
 async def test_only_so_many_requests_wait_for_one_key(shelf: Shelf) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from landfast import telemetry
@@ -19,6 +20,9 @@ from landfast.app.stores import Stores, make_wakeup, open_stores, seal_of
 from landfast.config import Settings, SourceSettings
 from landfast.domain.ids import InboxId, WorkerId
 from landfast.intake.admission import Admission
+from landfast.intake.key_folder import KeyFolder
+from landfast.intake.keys import MOST as MOST_KEYS
+from landfast.intake.keys import Keys
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.tally import Tally
@@ -75,6 +79,7 @@ async def intake(
                     seen=seen,
                     tally=tally,
                     clock=clock,
+                    keys=Keys(clock, folder=_key_folder(settings)),
                     known=PROFILES.values,
                     admission=admission,
                     ready=lambda: notices.beside(kept.ready()),
@@ -86,6 +91,13 @@ async def intake(
                 await recorder.close()
                 await kept.settle()
                 await _last_word(tally, is_heard=not kept.is_outage())
+
+
+def _key_folder(settings: Settings) -> KeyFolder | None:
+    """Beside what is on this machine anyway; nowhere for an inbox in PostgreSQL without a spool."""
+    if settings.spool is not None:
+        return KeyFolder(settings.spool / "keys", most=MOST_KEYS)
+    return KeyFolder(Path(f"{settings.store.target}-keys"), most=MOST_KEYS) if settings.store.is_sqlite else None
 
 
 async def _last_word(tally: Tally, *, is_heard: bool) -> None:

@@ -4,6 +4,9 @@ A stranger can make us fetch, so that is bounded in every way: only addresses th
 few in a minute, small, within a deadline, without redirects; and what was not there is not asked for again soon. Each
 provider has a budget of its own, so that nobody's invented addresses cost another provider its keys. An address that no
 request can choose needs none, and has a thread of its own; it is fetched before the first request comes.
+
+What was fetched once is kept over restarts (`key_folder`). It counts for as long as it would have without one; after
+that its address is still known, and no stranger's invented ones can use up its turn.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Any, NamedTuple
 from landfast import telemetry
 from landfast.domain.errors import OverloadedError, UnverifiedError
 from landfast.intake.fetch import certified, fetch_https
+from landfast.intake.key_folder import KeptKey, KeyFolder
 from landfast.ports.clock import Clock
 from landfast.ports.keys import Fetch
 from landfast.ports.provider import KeyNeeded
@@ -58,10 +62,14 @@ class _Kept(NamedTuple):
 
 
 class Keys(Mapping[str, bytes]):
-    def __init__(self, clock: Clock, fetch: Fetch = fetch_https) -> None:
+    def __init__(self, clock: Clock, fetch: Fetch = fetch_https, folder: KeyFolder | None = None) -> None:
         self._clock = clock
         self._fetch = fetch
+        self._folder = folder
         self._kept: dict[str, _Kept] = {}
+        for key in () if folder is None else folder.load():
+            at = min(key.fetched_at, self._now())  # of a clock that was ahead then
+            self._kept[key.address] = _Kept(key.document, at, at)
         self._waiting: dict[str, list[Then]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._fetching: dict[str, str] = {}
@@ -83,7 +91,7 @@ class Keys(Mapping[str, bytes]):
 
     def fetch_ahead(self, url: str, owner: str) -> None:
         """Have an address fetched that no request can choose, before one needs it."""
-        if url not in self._kept and url not in self._waiting:
+        if url not in self and url not in self._waiting:
             self._begin(KeyNeeded(url, is_fixed=True), owner, [])
 
     def need(self, needed: KeyNeeded, then: Then, *, owner: str = "") -> Exception | None:
@@ -140,6 +148,8 @@ class Keys(Mapping[str, bytes]):
         try:
             document = await self._document(needed.url, needed.post, self._fetching[needed.url])
             await asyncio.to_thread(certified, document, needed.certificate_for, self._clock.now())
+            if self._folder is not None:
+                await asyncio.to_thread(self._folder.keep, KeptKey(needed.url, document, self._now()))
         except Exception as failure:  # noqa: BLE001 - whatever a document does to a parser, those who wait are told
             document = None
             error = OverloadedError(f"the key at {needed.url} cannot be had: {failure or type(failure).__name__}")
