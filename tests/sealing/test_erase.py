@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +19,16 @@ from landfast.cli import main
 from landfast.config import load
 from landfast.domain.erasure import ERASED
 from landfast.domain.filter import Filter
+from landfast.domain.ids import HandlerName, receipt_digest
 from landfast.domain.lifecycle import State
+from landfast.domain.outcome import ReceiptKey
 from landfast.inboxes.postgres import erase as inbox_erase
 from landfast.ledgers.postgres import ledger as ledger_module
 from landfast.recovery.erase import erase, erase_again, erase_these, scrub
 from landfast.recovery.proof import prove
 from landfast.testing.clock import SeededChance
 from tests.processing.shop import Shop
-from tests.sealing.scenes import MASTER, deliver, fill
+from tests.sealing.scenes import MASTER, deliver, files_with, fill
 
 CANARY = "canary-of-one-person"
 
@@ -99,6 +104,79 @@ async def test_a_restored_database_is_erased_again_by_the_others_list(tmp_path: 
     assert CANARY not in told
     assert await erase_again(shop.inbox, shop.ledger, shop.inbox_id) == 0
     await shop.close()
+
+
+async def test_a_ledger_that_was_restored_is_scrubbed_although_the_inbox_is_clean(tmp_path: Path) -> None:
+    shop, canary = Shop("sqlite", str(tmp_path)), secrets.token_hex(16)
+    await shop.open()
+    await fill(shop, canary)
+    await shop.close()
+    backup = (tmp_path / "ledger.db").read_bytes()
+    await shop.open(create=False)
+    await _all(shop)
+    assert await scrub(shop.inbox, shop.ledger)
+    await shop.close()
+    (tmp_path / "ledger.db").write_bytes(backup)
+    await shop.open(create=False)
+    assert await erase_again(shop.inbox, shop.ledger, shop.inbox_id) == 3
+    assert await scrub(shop.inbox, shop.ledger)
+    assert files_with(tmp_path, canary.encode()) == []
+    await shop.close()
+
+
+async def test_what_a_zombie_committed_after_an_erasure_is_erased_by_the_next(shop: Shop) -> None:
+    """It lost its lease, another tried the event in vain, the event was erased; and then it commits."""
+    await deliver(shop, "good", CANARY)
+    (event,) = await shop.inbox.find(Filter(entity="cus_9"), limit=9)
+    key = ReceiptKey(receipt_digest(shop.inbox_id, event.source, event.key), HandlerName("good"), 1)
+    transaction = await shop.ledger.begin(deadline=5.0)
+    assert await transaction.receive([key]) == [None]
+    if shop.store == "postgres":  # in SQLite the erasure waits for it
+        await _all(shop)
+    await transaction.commit(results=[(key, CANARY.encode())], effects=())
+    await _all(shop)
+    assert await erase_again(shop.inbox, shop.ledger, shop.inbox_id, is_thorough=True) == 0
+    assert CANARY not in repr(await shop.ledger.receipts([key.digest]))
+
+
+async def test_pages_that_became_free_before_an_erasure_hold_nothing_either(tmp_path: Path) -> None:
+    """A long text fills pages of its own. It was deleted when the event was done, and so no erasure finds it."""
+    shop, canary, tried = Shop("sqlite", str(tmp_path)), secrets.token_hex(16), set[str]()
+    long = f"{canary} " * 100
+
+    def fail_once(name: str) -> None:
+        if name not in tried:
+            tried.add(name)
+            raise ValueError(long)
+
+    async def mail(effect: Any) -> None:
+        fail_once(effect.key)
+
+    async def flaky(event: Any, tx: Any) -> None:
+        fail_once(event.key)
+        tx.stage(mail)
+
+    shop.effect(mail)
+    shop.on("*", name="flaky")(flaky)
+    await shop.open()
+    events = [await deliver(shop, f"flaky_{number}", "a name") for number in range(5)]
+    await shop.drain()
+    _checkpoint(tmp_path)
+    await shop.settle_down()
+    _checkpoint(tmp_path)
+    await shop.advance(4000)
+    await shop.drain()
+    assert (await _all(shop)).erased == len(events)
+    assert await scrub(shop.inbox, shop.ledger)
+    assert files_with(tmp_path, canary.encode()) == []
+    await shop.close()
+
+
+def _checkpoint(folder: Path) -> None:
+    """What was committed stands in the files themselves now, and not in their logs."""
+    for name in ("inbox.db", "ledger.db"):
+        with closing(sqlite3.connect(folder / name)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 async def test_an_open_reader_keeps_the_bytes_and_is_told_of(

@@ -104,7 +104,7 @@ async def _erase_all(inbox: Inbox, chosen: Filter) -> tuple[Report, bool]:
 
 async def _again(inbox: Inbox) -> tuple[Report, bool]:
     async with inbox.stores() as stores:
-        count = await recovery.erase_again(stores.inbox, stores.ledger, stores.identity)
+        count = await recovery.erase_again(stores.inbox, stores.ledger, stores.identity, is_thorough=True)
         return Report(count), await recovery.scrub(stores.inbox, stores.ledger)
 
 

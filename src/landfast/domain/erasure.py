@@ -22,6 +22,9 @@ class Erasure(NamedTuple):
     who: str
     is_clean: bool = True
     """Whether nothing is left of it in the database's own files. A ledger does not remember it."""
+    source: str | None = None
+    key: str | None = None
+    """None where its body is not in the inbox any more."""
 
 
 class Erased(NamedTuple):

@@ -6,16 +6,18 @@ whichever database was restored to an earlier time, the other one's list says wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from landfast.domain.erasure import Erased
 from landfast.domain.filter import Filter
-from landfast.domain.ids import EventId, InboxId, receipt_digest
+from landfast.domain.ids import InboxId, receipt_digest
 from landfast.domain.summary import Cursor, EventSummary
 from landfast.ports.erasure import ErasableInbox, ErasableLedger
 from landfast.ports.inbox import Archive
+
+T = TypeVar("T")
 
 CHUNK = 100
 """Events per transaction: some milliseconds, so that intake and workers do not wait for it."""
@@ -60,30 +62,35 @@ async def erase_these(
     return Report(len(gone), len(events) - len(due), len(due) - len(gone))
 
 
-async def erase_again(inbox: Inbox, ledger: ErasableLedger, identity: InboxId) -> int:
-    """Erase in each database what the other one says was erased; how many it was done to."""
-    in_inbox = {each.event_id for each in await inbox.erasures()}
+async def erase_again(inbox: Inbox, ledger: ErasableLedger, identity: InboxId, *, is_thorough: bool = False) -> int:
+    """Erase in each database what the other one says was erased; how many it was done to. A thorough one goes through
+    all of them in the ledger once more: a zombie may have committed what it had in hand since."""
+    in_inbox = {each.event_id: each for each in await inbox.erasures()}
     in_ledger = {each.event_id for each in await ledger.erased(identity)}
     # What the inbox does not know at all comes back to it later, if ever: then it is found here again.
-    back = await inbox.erase(sorted(in_ledger - in_inbox), who=AGAIN) if in_ledger - in_inbox else ()
-    ahead = [await _look(inbox, event) for event in sorted(in_inbox - in_ledger)]
-    missing = [_in_the_ledger(event, identity) for event in ahead if event is not None]
-    if missing:
-        await ledger.erase(identity, missing, who=AGAIN)
-    return len(back) + len(missing)
+    count = 0
+    for events in _chunks(sorted(in_ledger - in_inbox.keys())):
+        count += len(await inbox.erase(events, who=AGAIN))
+    named = [
+        Erased(event, receipt_digest(identity, each.source, each.key))
+        for event, each in in_inbox.items()
+        if each.source is not None and each.key is not None
+    ]
+    missing = [each for each in named if each.event_id not in in_ledger]
+    for part in _chunks(named if is_thorough else missing):
+        await ledger.erase(identity, part, who=AGAIN)
+    return count + len(missing)
 
 
 async def scrub(inbox: ErasableInbox, ledger: ErasableLedger) -> bool:
     """Leave nothing of what was erased in the files of both databases; whether that was possible now."""
-    if all(each.is_clean for each in await inbox.erasures()):
-        return True
-    # The inbox last: it is what remembers that this is still to be done.
+    # The inbox last: it is what remembers that this is still to be done. The ledger remembers nothing of it: one that
+    # was restored, and erased again, may hold what the inbox has been clean of for long.
     return await ledger.scrub() and await inbox.scrub()
 
 
-async def _look(inbox: Archive, event: EventId) -> EventSummary | None:
-    record = await inbox.show(event)
-    return None if record is None else record.summary
+def _chunks(found: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (found[start : start + CHUNK] for start in range(0, len(found), CHUNK))
 
 
 def _in_the_ledger(event: EventSummary, identity: InboxId) -> Erased:

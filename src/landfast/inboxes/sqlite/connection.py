@@ -142,8 +142,9 @@ class SqliteFile:
         connection.set_wal_hook(self._checkpoints.after_commit)
         connection.pragma("journal_size_limit", WAL_KEPT)
         connection.pragma("trusted_schema", "OFF")
-        # What is deleted or outgrown becomes zeros where that costs no write: its event may be erased later.
-        connection.pragma("secure_delete", "FAST")
+        # What is deleted or outgrown becomes zeros, whole pages too: its event may be erased later, and nobody would
+        # find the pages again that it once was in.
+        connection.pragma("secure_delete", 1)
         return connection
 
     def _close(self) -> None:

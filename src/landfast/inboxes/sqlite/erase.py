@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -35,7 +34,7 @@ class Erasing:
         """Crash before the COMMIT: none of them is erased. After it: they are, and what is left in the log and its file
         is not clean yet."""
         at = rows.micros(self._clock.now())
-        with self._file.writing(durable=True) as connection, _overwriting(connection):
+        with self._file.writing(durable=True) as connection:
             found = [row for event in dict.fromkeys(events) for row in ask(connection, "erase_found", (event,))]
             for event_id, received_at, seq in found:
                 named = {"event_id": event_id, "received_at": received_at, "seq": seq, "at": at, "who": who}
@@ -45,8 +44,8 @@ class Erasing:
     def _erasures(self) -> list[Erasure]:
         with self._file.reading() as connection:
             return [
-                Erasure(EventId(event), rows.moment(at), who, bool(is_clean))
-                for event, at, who, is_clean in ask(connection, "erasures")
+                Erasure(EventId(event), rows.moment(at), who, bool(is_clean), *named)
+                for event, at, who, is_clean, *named in ask(connection, "erasures")
             ]
 
     def _scrub(self) -> bool:
@@ -78,13 +77,3 @@ def _erase_one(connection: apsw.Connection, named: dict[str, Any]) -> None:
         told = {"reason": ERASED, "who": named["who"]}
         history.add(connection, event, received_at, at=named["at"], run=run, signal=Signal.ERASE, **told)
     ask(connection, "erase_note", named)
-
-
-@contextmanager
-def _overwriting(connection: apsw.Connection) -> Iterator[None]:
-    """What is deleted meanwhile is overwritten with zeros, whole pages that become free too."""
-    connection.pragma("secure_delete", 1)
-    try:
-        yield
-    finally:
-        connection.pragma("secure_delete", "FAST")

@@ -120,14 +120,9 @@ class SqliteLedger(SqliteEffects):
         named = [each._asdict() | {"inbox": inbox, "now": now, "who": storable(who)} for each in events]
 
         def work(connection: sqlite3.Connection) -> None:
-            # What is overwritten meanwhile becomes zeros, whole pages that become free too.
-            connection.execute("PRAGMA secure_delete = ON")
-            try:
-                for each in named:
-                    for statement in ("erase_effects", "erase_results", "erase_note"):
-                        connection.execute(rows.SQL[statement], each)
-            finally:
-                connection.execute("PRAGMA secure_delete = FAST")
+            for each in named:
+                for statement in ("erase_effects", "erase_results", "erase_note"):
+                    connection.execute(rows.SQL[statement], each)
 
         await self._write(work)
 

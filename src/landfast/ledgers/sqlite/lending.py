@@ -15,7 +15,7 @@ _SETTINGS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",  # a COMMIT that a power cut can undo would let a handler run twice
     "PRAGMA foreign_keys = ON",  # the guard row is a foreign key
-    "PRAGMA secure_delete = FAST",  # what an effect no longer says becomes zeros, where that costs no write
+    "PRAGMA secure_delete = ON",  # what an effect or a result no longer says becomes zeros: it may be erased later
 )
 
 
