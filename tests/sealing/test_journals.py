@@ -14,6 +14,7 @@ from landfast.journals.jetstream import JetStreamJournal
 from landfast.journals.jetstream_backlog import JetStreamBacklog
 from landfast.journals.spool import Spool
 from landfast.sealing import Seal
+from landfast.sealing.seal import SEALED
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import delivery
 from tests.journals.jetstream_bench import Elsewhere
@@ -51,6 +52,22 @@ async def test_a_spool_shows_nothing_and_gives_back_everything(tmp_path: Path) -
     assert list((tmp_path / "spool").glob("*.bad"))
     assert files_with(tmp_path / "spool", canary.encode()) == []
     await right.close()
+
+
+async def test_a_record_that_nobody_can_open_is_set_aside_and_those_behind_it_are_drained(tmp_path: Path) -> None:
+    spool = spool_in(tmp_path, Seal([MASTER]))
+    await spool.open()
+    first, second = delivery(key="evt_1"), delivery(key="evt_2")
+    box = Seal([MASTER]).carried(b"content", second.event_id)  # of another event
+    moved = msgspec.structs.replace(first, headers=SEALED, body=box)
+    await spool._run(lambda: spool._folder.append([[moved]]))
+    await spool.record([second])
+    (taken,) = await spool.take(9)
+    assert list(taken.deliveries) == [second]
+    assert list((tmp_path / "spool").glob("*.bad"))
+    await spool.forget([taken])
+    assert not await spool.take(9)
+    await spool.close()
 
 
 async def test_a_stream_shows_nothing_and_gives_back_everything() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,15 @@ from landfast.app import Inbox
 from landfast.app.stores import bind
 from landfast.cli import main
 from landfast.config import load
-from landfast.domain.errors import ConfigError, SealedError
-from landfast.domain.ids import event_id
+from landfast.domain.errors import ConfigError, MasterKeyMissingError, SealedError
+from landfast.domain.ids import HandlerName, ReceiptDigest, Token, event_id
 from landfast.domain.lifecycle import State
+from landfast.domain.outcome import ClaimedEffect, EffectSettlement, EffectState, StagedEffect, Tries
+from landfast.ledgers import boxes
 from landfast.recovery.rotate import rotate
 from landfast.sealing import Seal, load_seal
 from landfast.sealing.master import new_master
+from landfast.testing.factory import delivery
 from tests.inboxes.sqlite_bench import by_hand
 from tests.processing.shop import Shop
 from tests.sealing.scenes import MASTER, OTHER, fill
@@ -67,6 +70,27 @@ class TestBoxes:
         with pytest.raises(SealedError, match="another master key"):
             other.open_event(EVENT, sealed.body, sealed.data_key)
         assert other.strangers([one.store_key]) == [one.store_key.master]
+
+    def test_only_a_master_key_that_is_not_here_is_worth_waiting_for(self) -> None:
+        one, other = Seal([MASTER]), Seal([OTHER])
+        sealed = one.event(EVENT, b"[]", b"body")
+        with pytest.raises(SealedError, match="the store key that its data key needs is not there") as lost:
+            other.open_event(EVENT, sealed.body, sealed.data_key)
+        assert one.store_key is not None
+        other.learn([one.store_key])
+        with pytest.raises(MasterKeyMissingError, match=one.store_key.master):
+            other.open_event(EVENT, sealed.body, sealed.data_key)
+        assert not isinstance(lost.value, MasterKeyMissingError)
+
+    def test_no_box_of_an_effect_can_take_the_place_of_another(self) -> None:
+        """The text of an error may be the sender's: it must not become what the effect is given."""
+        seal = Seal([MASTER])
+        failed = EffectSettlement("key", 1, Token(b"t" * 16), EffectState.DEAD, Tries(1, 0.0), message='{"to":"me"}')
+        (settled,) = boxes.seal_settlements(seal, [failed])
+        arguments = b64decode(settled.message.removeprefix("\x01lfa:"))
+        staged = StagedEffect("key", 1, ReceiptDigest(b"d" * 32), HandlerName("h"), "mail", arguments)
+        claimed = ClaimedEffect(staged, Token(b"t" * 16), Tries(0, 0.0))
+        assert boxes.open_effect(seal, claimed).staged.arguments == arguments
 
     def test_no_two_boxes_of_the_same_content_are_alike(self) -> None:
         seal = Seal([MASTER])
@@ -219,6 +243,16 @@ async def test_a_rotation_that_lacks_a_key_changes_nothing(tmp_path: Path) -> No
     await shop.open(create=False)
     with pytest.raises(SealedError, match=r"the master key [0-9a-f]{8} is needed; name it in seal_old"):
         await rotate(shop.inbox, Seal([OTHER]))
+    await shop.close()
+
+
+async def test_a_duplicate_of_an_event_that_was_changed_is_a_duplicate(tmp_path: Path) -> None:
+    """A strict source compares. What acknowledged deliveries wait behind must not be a comparison that always fails."""
+    shop = await _seal_something(tmp_path)
+    by_hand(tmp_path / "inbox.db", "UPDATE body SET body = x'00112233445566778899aabbccddeeff00'")
+    await shop.open(create=False)
+    sent = delivery(source="stripe", key="evt_later", type="later", body=b"anything")
+    assert await shop.inbox.differing([sent]) == [None]
     await shop.close()
 
 

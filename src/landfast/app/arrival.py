@@ -13,7 +13,7 @@ from landfast.app import stores
 from landfast.app.stores import InboxStore, check_seal, make_wakeup, prepare
 from landfast.config import Settings
 from landfast.domain.delivery import Delivery, Recorded
-from landfast.domain.errors import InboxUnavailableError, JournalUnavailableError, UnavailableError
+from landfast.domain.errors import ConfigError, InboxUnavailableError, JournalUnavailableError, UnavailableError
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.journal import Journal
 from landfast.ports.wakeup import Wakeup
@@ -81,11 +81,21 @@ async def _arrive(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, sea
     try:
         await inbox.open()
         await inbox.migrate()
-        await check_seal("the inbox", inbox, seal)
+        await _check_seal(inbox, seal)
         await wakeup.become(make_wakeup(settings.store, await inbox.identity()))
     except BaseException:
         await inbox.close()
         raise
+
+
+async def _check_seal(inbox: InboxStore, seal: Seal) -> None:
+    """At the start it ends the process. Later nobody is left to end it: but the spool takes nothing more."""
+    try:
+        await check_seal("the inbox", inbox, seal)
+    except ConfigError as error:
+        seal.refusal = str(error)
+        raise
+    seal.refusal = ""
 
 
 async def _arrive_later(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, seal: Seal, clock: Clock) -> None:

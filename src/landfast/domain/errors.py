@@ -21,7 +21,8 @@ LandfastError
 │   │   ├── InboxUnavailableError   down, full, read-only, or its schema is broken
 │   │   └── JournalUnavailableError the same of a spool or a broker
 │   ├── RowRefusedError         the database refuses this row, whoever asks
-│   ├── SealedError             it is sealed, and the master key that is set does not open it
+│   ├── SealedError             it is sealed, and does not open
+│   │   └── MasterKeyMissingError   for want of a master key that this process does not have; another may
 │   ├── LedgerUnavailableError  an outage, or a schema error of Landfast's own statements
 │   ├── ReceiptBusyError        another transaction holds this receipt: release, no attempt
 │   ├── CommitUnknownError      no answer to COMMIT: never a failure, look at the receipt later
@@ -134,7 +135,11 @@ class RowRefusedError(StoreError):
 
 
 class SealedError(StoreError):
-    """What was stored is there, and cannot be read: its key is gone, or another master key is set."""
+    """What was stored is there, and cannot be read: its key is gone, it was changed, or another master key is set."""
+
+
+class MasterKeyMissingError(SealedError):
+    """The master key that it was sealed under is not set in this process. Whoever has it can read it."""
 
 
 class LedgerUnavailableError(StoreError):

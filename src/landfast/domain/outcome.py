@@ -132,6 +132,19 @@ def unopened(claim: Claim, why: str) -> Settlement:
     return Settlement(claim.event_id, claim.run, claim.token, Signal.REFUSE, reason="not_opened", message=why)
 
 
+NO_MASTER_KEY = "no_master_key"
+"""The reason of what waits for a worker that has the master key."""
+
+ANOTHER_WORKER_SECONDS = 10.0
+"""Until it is offered again: while a new master key is rolled out, workers with it and without it run side by side."""
+
+
+def unopened_here(claim: Claim, why: str) -> Settlement:
+    """What a claim comes to whose body this worker has no master key for: another one has it, or will."""
+    which = (claim.event_id, claim.run, claim.token)
+    return Settlement(*which, Signal.POSTPONE, due_in=ANOTHER_WORKER_SECONDS, reason=NO_MASTER_KEY, message=why)
+
+
 @dataclass(frozen=True, slots=True)
 class StagedEffect:
     """An outward action recorded in the handler's transaction, to be performed after its COMMIT."""
@@ -156,6 +169,8 @@ class ClaimedEffect:
     crashes: int = 0
     unknown_seconds: float = 0.0
     """How long no worker has known its name. That is no time of its tries, and a try ends it."""
+    closed: str = ""
+    """Why its arguments are still sealed, where this worker lacks the master key and another may have it."""
 
 
 class EffectState(StrEnum):

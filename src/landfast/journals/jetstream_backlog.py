@@ -21,7 +21,7 @@ from nats.errors import Error as NatsError
 
 from landfast import telemetry
 from landfast.domain.delivery import Delivery
-from landfast.domain.errors import ConfigError, JournalUnavailableError
+from landfast.domain.errors import ConfigError, JournalUnavailableError, MasterKeyMissingError, SealedError
 from landfast.domain.ids import InboxId
 from landfast.journals.jetstream_address import read_address
 from landfast.journals.jetstream_link import ANSWER_WITHIN, Link, Message
@@ -228,7 +228,9 @@ class JetStreamBacklog:
             return None
         try:
             return Taken(values.open_carried(self._seal, _decode(message.data)), message)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except MasterKeyMissingError:
+            raise  # it is offered again, and waits for whoever has it
+        except (msgspec.MsgspecError, UnicodeDecodeError, SealedError) as error:
             telemetry.error("set aside: a message that cannot be read", subject=message.subject, error=error)
             await self.set_aside(taken, "not a delivery")
             return None

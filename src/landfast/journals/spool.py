@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from landfast.domain.census import ADOPTED_FROM
 from landfast.domain.delivery import Delivery, Recorded, requests
-from landfast.domain.errors import ConfigError, JournalUnavailableError, SealedError
+from landfast.domain.errors import ConfigError, JournalUnavailableError, MasterKeyMissingError, SealedError
 from landfast.domain.ids import BootId
 from landfast.journals.files import Files
 from landfast.journals.folder import Folder
@@ -101,11 +102,21 @@ class Spool:
 
     async def take(self, limit: int) -> Sequence[Taken]:
         taken = await self._run(lambda: self._take(limit))
+        opened, damaged = [], []
         try:
-            return [Taken(values.open_carried(self._seal, each.deliveries), each.handle) for each in taken]
-        except SealedError:
-            await self.give_back(taken)  # they wait for their master key
+            for each in taken:
+                try:
+                    opened.append(Taken(values.open_carried(self._seal, each.deliveries), each.handle))
+                except MasterKeyMissingError:
+                    raise
+                except SealedError as error:
+                    damaged.append((each, str(error)))
+        except MasterKeyMissingError:
+            await self.give_back(taken)  # they wait for it
             raise
+        for each, why in damaged:  # as it is: nobody will ever open it, and those behind it must not wait for that
+            await self._run(partial(self._folder.set_aside, each, why))
+        return opened
 
     async def forget(self, taken: Sequence[Taken]) -> None:
         await self._run(lambda: self._folder.forget(taken))

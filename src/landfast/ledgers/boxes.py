@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from landfast.domain.errors import SealedError
+from landfast.domain.errors import MasterKeyMissingError, SealedError
 from landfast.domain.outcome import ClaimedEffect, EffectSettlement, Receipt, ReceiptKey, StagedEffect
 from landfast.ledgers.text import storable
 from landfast.sealing import Seal
@@ -22,11 +22,11 @@ from landfast.sealing.seal import key_in_front
 def seal_effects(seal: Seal, effects: Sequence[StagedEffect]) -> Sequence[StagedEffect]:
     if not seal.is_on:
         return effects
-    return [replace(each, arguments=seal.alone(each.arguments, _effect(each.key))) for each in effects]
+    return [replace(each, arguments=seal.alone(each.arguments, _of("arguments", each.key))) for each in effects]
 
 
 def seal_results(seal: Seal, results: Sequence[tuple[ReceiptKey, bytes]]) -> Sequence[tuple[ReceiptKey, bytes]]:
-    return [(key, seal.alone(value, key.digest)) for key, value in results] if seal.is_on else results
+    return [(key, seal.alone(value, _result(key))) for key, value in results] if seal.is_on else results
 
 
 def seal_receipts(seal: Seal, receipts: Sequence[Receipt]) -> Sequence[Receipt]:
@@ -34,7 +34,7 @@ def seal_receipts(seal: Seal, receipts: Sequence[Receipt]) -> Sequence[Receipt]:
     if not seal.is_on or all(each.result is None for each in receipts):
         return receipts
     return [
-        each if each.result is None else replace(each, result=seal.alone(each.result, each.key.digest))
+        each if each.result is None else replace(each, result=seal.alone(each.result, _result(each.key)))
         for each in receipts
     ]
 
@@ -45,8 +45,8 @@ def seal_settlements(seal: Seal, settlements: Sequence[EffectSettlement]) -> Seq
     return [
         replace(
             each,
-            message=seal.text_alone(storable(each.message), _effect(each.key)),
-            trace=seal.text_alone(storable(each.trace), _effect(each.key)),
+            message=seal.text_alone(storable(each.message), _of("message", each.key)),
+            trace=seal.text_alone(storable(each.trace), _of("trace", each.key)),
         )
         for each in settlements
     ]
@@ -69,28 +69,30 @@ def open_receipt(seal: Seal, receipt: Receipt) -> Receipt:
     if receipt.result is None or key_in_front(receipt.result) is None:
         return receipt
     try:
-        return replace(receipt, result=seal.open_alone(receipt.result, receipt.key.digest))
+        return replace(receipt, result=seal.open_alone(receipt.result, _result(receipt.key)))
     except SealedError:
         return replace(receipt, result=None)
 
 
 def open_effect(seal: Seal, effect: ClaimedEffect) -> ClaimedEffect:
-    """One that does not open fails when its arguments are read, alone, and its neighbours are performed."""
+    """One that does not open fails when its arguments are read, alone, and its neighbours are performed; one that needs
+    another master key waits for a worker that has it."""
     staged = effect.staged
     if key_in_front(staged.arguments) is None:
         return effect
     try:
-        arguments = seal.open_alone(staged.arguments, _effect(staged.key))
+        arguments = seal.open_alone(staged.arguments, _of("arguments", staged.key))
+    except MasterKeyMissingError as error:
+        return replace(effect, closed=str(error))
     except SealedError:
         return effect
     return replace(effect, staged=replace(staged, arguments=arguments))
 
 
 def open_listed(seal: Seal, row: dict[str, Any]) -> dict[str, Any]:
-    about = _effect(row["key"])
-    told = {name: _told(seal, row[name], about) for name in ("message", "trace")}
+    told = {name: _told(seal, row[name], _of(name, row["key"])) for name in ("message", "trace")}
     try:
-        arguments = seal.open_alone(row["arguments"], about)
+        arguments = seal.open_alone(row["arguments"], _of("arguments", row["key"]))
     except SealedError as error:
         arguments = msgspec.json.encode({"sealed": str(error)})
     return row | told | {"arguments": arguments}
@@ -103,5 +105,10 @@ def _told(seal: Seal, text: str, about: bytes) -> str:
         return f"({error})"
 
 
-def _effect(key: str) -> bytes:
-    return key.encode("utf-8", "replace")
+def _of(column: str, effect: str) -> bytes:
+    """What a box of an effect is bound to: none can be put in the place of another, of the same effect either."""
+    return f"{column} {effect}".encode("utf-8", "replace")
+
+
+def _result(key: ReceiptKey) -> bytes:
+    return b"".join((b"result", key.digest, key.run.to_bytes(8), key.handler.encode("utf-8", "replace")))

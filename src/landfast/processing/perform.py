@@ -14,7 +14,15 @@ from landfast import telemetry
 from landfast.domain.errors import StoreError, UnexpectedError
 from landfast.domain.event import Effect
 from landfast.domain.fault import Fault
-from landfast.domain.outcome import UNKNOWN_EFFECT, ClaimedEffect, EffectSettlement, EffectState, Tries
+from landfast.domain.outcome import (
+    ANOTHER_WORKER_SECONDS,
+    NO_MASTER_KEY,
+    UNKNOWN_EFFECT,
+    ClaimedEffect,
+    EffectSettlement,
+    EffectState,
+    Tries,
+)
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import EffectStore
 from landfast.processing.error_text import logged, name_of, text_of, trace_of
@@ -78,6 +86,8 @@ class Performance:
         known = self.registry.effects.get(claimed.staged.name)
         if claimed.crashes >= CRASHES_AT_MOST:
             return _settled(claimed, EffectState.DEAD, error="crash_loop", message="its worker died while it ran alone")
+        if claimed.closed:
+            return _closed(claimed)
         if known is None:
             return self._unknown(claimed)
         started = self.clock.monotonic()
@@ -176,6 +186,18 @@ async def _end(running: Collection[asyncio.Task[EffectSettlement]]) -> None:
         task.cancel()
     if running:
         await asyncio.wait(running, timeout=END_WITHIN_SECONDS)
+
+
+def _closed(claimed: ClaimedEffect) -> EffectSettlement:
+    telemetry.warn(NO_MASTER_KEY, effect=claimed.staged.name, event=_event_of(claimed), why=claimed.closed)
+    return _settled(
+        claimed,
+        EffectState.DELAYED,
+        due_in=ANOTHER_WORKER_SECONDS,
+        unknown_seconds=claimed.unknown_seconds,
+        error=NO_MASTER_KEY,
+        message=claimed.closed,
+    )
 
 
 def _event_of(claimed: ClaimedEffect) -> object:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from landfast.domain.errors import SealedError
+from landfast.domain.errors import MasterKeyMissingError, SealedError
 from landfast.domain.store_key import StoreKey
 
 if TYPE_CHECKING:
@@ -59,7 +59,11 @@ class Seal:
         """The first one wraps what is new; the others only open."""
         self._masters = {master_name(master): _cipher(master) for master in masters}
         self._store_keys: dict[bytes, AESGCM] = {}
+        self._closed: dict[bytes, str] = {}
+        """Store keys that are there, and the names of the master keys that they need."""
         self.store_key: StoreKey | None = None
+        self.refusal = ""
+        """Why nothing more may be taken in with these keys: the inbox was away, is back, and needs others."""
         if masters and sealing:
             self._draw(master_name(masters[0]))
 
@@ -75,7 +79,9 @@ class Seal:
         """Store keys as a database has them; those of another master key stay closed."""
         for key in keys:
             master = self._masters.get(key.master)
-            if master is not None and key.id not in self._store_keys:
+            if master is None:
+                self._closed[key.id] = key.master
+            elif key.id not in self._store_keys:
                 self._store_keys[key.id] = _cipher(_opened(master, key.wrapped, b"store key" + key.id))
 
     def lacks(self, data_keys: Iterable[bytes | None]) -> bool:
@@ -91,7 +97,7 @@ class Seal:
         if self.store_key is None or key.master == self.store_key.master:
             return key
         if key.master not in self._masters:
-            raise SealedError(f"seal: the master key {key.master} is needed; name it in seal_old")
+            raise MasterKeyMissingError(f"seal: the master key {key.master} is needed; name it in seal_old")
         plain = _opened(self._masters[key.master], key.wrapped, b"store key" + key.id)
         name = self.store_key.master
         return StoreKey(key.id, _sealed(self._masters[name], plain, b"store key" + key.id), name)
@@ -154,7 +160,9 @@ class Seal:
         if self.store_key is None:
             return content
         key = self.store_key
-        return b"".join((CARRIED, bytes.fromhex(key.master), key.id, key.wrapped, self.alone(content, about)))
+        return b"".join(
+            (CARRIED, bytes.fromhex(key.master), key.id, key.wrapped, self.alone(content, b"carried" + about))
+        )
 
     def open_carried(self, box: bytes, about: bytes) -> bytes:
         if not box.startswith(CARRIED):
@@ -163,7 +171,7 @@ class Seal:
         end = start + _ID + _WRAPPED
         master = box[len(CARRIED) : start].hex()
         self.learn([StoreKey(box[start : start + _ID], box[start + _ID : end], master)])
-        return self.open_alone(box[end:], about)
+        return self.open_alone(box[end:], b"carried" + about)
 
     def _draw(self, master: str) -> None:
         plain, key_id = os.urandom(KEY_BYTES), os.urandom(_ID)
@@ -180,12 +188,17 @@ class Seal:
     def _unwrapped(self, about: bytes, data_key: bytes | None) -> AESGCM:
         if data_key is None:
             raise SealedError("sealed, and its data key is gone")
-        if not self._masters:
-            raise SealedError("sealed: set seal, or seal_old, to the master key that it was sealed under")
         store_key = self._store_keys.get(data_key[:_ID])
         if store_key is None:
-            raise SealedError("sealed under another master key; name that one in seal_old")
+            raise self._unopened(data_key[:_ID])
         return _cipher(_opened(store_key, data_key[_ID:], b"data key" + about))
+
+    def _unopened(self, store_key: bytes) -> SealedError:
+        if (master := self._closed.get(store_key)) is None:
+            return SealedError("sealed, and the store key that its data key needs is not there")
+        if not self._masters:
+            return MasterKeyMissingError(f"sealed: set seal, or seal_old, to the master key {master}")
+        return MasterKeyMissingError(f"sealed under another master key, {master}; name that one in seal_old")
 
 
 def master_name(master: bytes) -> str:

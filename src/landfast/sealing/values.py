@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
 
 from landfast.domain.delivery import Delivery
-from landfast.domain.errors import SealedError
+from landfast.domain.errors import JournalUnavailableError, MasterKeyMissingError, SealedError
 from landfast.domain.ids import EventId
-from landfast.domain.outcome import Attempt, Claim, Settlement
+from landfast.domain.outcome import NO_MASTER_KEY, Attempt, Claim, Settlement, unopened, unopened_here
 from landfast.domain.summary import EventRecord, EventSummary, HistoryLine
 from landfast.sealing.seal import SEALED, TEXT, TEXT_ALONE, Seal, key_in_front
 
@@ -22,6 +23,8 @@ _SEALED = (TEXT, TEXT_ALONE)
 
 def carry(seal: Seal, deliveries: Iterable[Delivery]) -> list[Delivery]:
     """As they lie in a spool or a broker: each with all the keys that it needs, but the master key."""
+    if seal.refusal:  # in clear, or so that nobody could open them later: their senders are not told that they are safe
+        raise JournalUnavailableError(seal.refusal)
     return [_carried(seal, each) for each in deliveries] if seal.is_on else list(deliveries)
 
 
@@ -47,12 +50,41 @@ def sealed_claims(claims: Iterable[Claim]) -> list[EventId]:
     return [claim.event_id for claim in claims if claim.headers == SEALED]
 
 
-def open_claim(seal: Seal, claim: Claim, keys: DataKeys) -> Claim:
-    """SealedError where it cannot be opened."""
+def open_claims(seal: Seal, claims: Sequence[Claim], keys: DataKeys) -> tuple[list[Claim], list[Settlement]]:
+    """Those that can be processed, and how the others are settled."""
+    opened, others = [], []
+    for claim in claims:
+        try:
+            opened.append(_open_claim(seal, claim, keys))
+        except MasterKeyMissingError as error:
+            others.append(unopened_here(claim, str(error)))
+        except SealedError as error:
+            others.append(unopened(claim, str(error)))
+    return opened, others
+
+
+def waiting_for_a_key(settlements: Iterable[Settlement]) -> Mapping[str, int]:
+    """How many wait for a worker with another master key, by what they would need."""
+    return Counter(one.message for one in settlements if one.reason == NO_MASTER_KEY)
+
+
+def _open_claim(seal: Seal, claim: Claim, keys: DataKeys) -> Claim:
     if claim.headers != SEALED:
         return claim
     headers, body = seal.open_event(claim.event_id, claim.body, keys.get(claim.event_id))
     return replace(claim, headers=headers, body=body)
+
+
+def is_another(seal: Seal, box: bytes, one: Delivery, keys: DataKeys) -> bool:
+    """Whether its event is sealed with another body. One that was changed in the database cannot be compared, as one
+    that is not there any more: the delivery is a duplicate, and nobody's deliveries wait behind it."""
+    try:
+        _, body = seal.open_event(one.event_id, box, keys.get(one.event_id))
+    except MasterKeyMissingError:
+        raise
+    except SealedError:
+        return False
+    return body != one.body
 
 
 def sealed_summaries(found: Iterable[EventSummary]) -> list[EventId]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from landfast import telemetry
 from landfast.domain.delivery import Delivery, Difference
-from landfast.domain.errors import SealedError
 from landfast.domain.ids import EventId
-from landfast.domain.outcome import Claim, Settlement, unopened
+from landfast.domain.outcome import Claim, Settlement
 from landfast.domain.summary import EventRecord, EventSummary
 from landfast.inboxes.postgres import rows
 from landfast.inboxes.postgres.connection import Connection
@@ -36,20 +36,20 @@ async def open_claims(
     sealed = values.sealed_claims(claims)
     if not sealed:
         return claims, []
-    keys = await data_keys(connection, seal, sealed)
-    opened, refused = [], []
-    for claim in claims:
-        try:
-            opened.append(values.open_claim(seal, claim, keys))
-        except SealedError as error:
-            refused.append(unopened(claim, str(error)))
-    return opened, refused
+    opened, others = values.open_claims(seal, claims, await data_keys(connection, seal, sealed))
+    for why, events in values.waiting_for_a_key(others).items():
+        telemetry.warn("no_master_key", events=events, why=why)
+    return opened, others
 
 
 async def seal_settlements(
     connection: Connection, seal: Seal, settlements: Sequence[Settlement]
 ) -> Sequence[Settlement]:
-    keys = await data_keys(connection, seal, [one.event_id for one in settlements if values.tells(one)])
+    telling = [one.event_id for one in settlements if values.tells(one)]
+    keys = await data_keys(connection, seal, telling)
+    if len(keys) < len(set(telling)) and seal.store_key is not None:
+        # Their texts are sealed with our own store key, and perhaps no intake has ever put it here.
+        await connection.execute(SQL["record_store_key"], *seal.store_key)
     return [values.seal_settlement(seal, one, keys) if values.tells(one) else one for one in settlements]
 
 
@@ -70,7 +70,7 @@ async def differing(connection: Connection, seal: Seal, deliveries: Sequence[Del
     differences = {}
     for place, box, type_, received_at in found:
         one = deliveries[place - 1]
-        _, body = seal.open_event(one.event_id, box, keys.get(one.event_id))
-        if body != one.body or type_ != rows.text(one.type):
-            differences[place] = Difference(body != one.body, type_ != rows.text(one.type), received_at)
+        is_another = values.is_another(seal, box, one, keys)
+        if is_another or type_ != rows.text(one.type):
+            differences[place] = Difference(is_another, type_ != rows.text(one.type), received_at)
     return differences

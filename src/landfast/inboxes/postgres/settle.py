@@ -69,10 +69,7 @@ class Settling:
         self._seal = seal
 
     async def settle(self, settlements: Sequence[Settlement]) -> Sequence[bool]:
-        groups: dict[_Kind, list[int]] = {}
-        # Sorted, so that a zombie and its successor who settle the same events take the rows in one order.
-        for place in sorted(range(len(settlements)), key=lambda place: settlements[place].event_id):
-            groups.setdefault(_KINDS[settlements[place].signal], []).append(place)
+        groups = _grouped(settlements)
         took_effect = [False] * len(settlements)
         if not groups:
             return took_effect
@@ -89,8 +86,17 @@ class Settling:
         return took_effect
 
 
-async def refuse(connection: Connection, settlements: Sequence[Settlement]) -> None:
-    await _apply(connection, {_REFUSE: list(range(len(settlements)))}, settlements, [False] * len(settlements))
+async def settle_unread(connection: Connection, settlements: Sequence[Settlement]) -> None:
+    """What a claim comes to that no handler ever sees."""
+    await _apply(connection, _grouped(settlements), settlements, [False] * len(settlements))
+
+
+def _grouped(settlements: Sequence[Settlement]) -> dict[_Kind, list[int]]:
+    groups: dict[_Kind, list[int]] = {}
+    # Sorted, so that a zombie and its successor who settle the same events take the rows in one order.
+    for place in sorted(range(len(settlements)), key=lambda place: settlements[place].event_id):
+        groups.setdefault(_KINDS[settlements[place].signal], []).append(place)
+    return groups
 
 
 async def _apply(

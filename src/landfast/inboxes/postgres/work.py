@@ -13,7 +13,7 @@ from landfast.domain.unhandled import UnhandledCount
 from landfast.inboxes.postgres import boxes, rows
 from landfast.inboxes.postgres.connection import Connection, Connections
 from landfast.inboxes.postgres.flows import Flows
-from landfast.inboxes.postgres.settle import refuse
+from landfast.inboxes.postgres.settle import settle_unread
 from landfast.inboxes.postgres.statements import SQL
 from landfast.ports.clock import Clock
 from landfast.sealing import Seal
@@ -125,7 +125,7 @@ class Working:
         claims = [rows.claim(row) for row in found if row["key"] is not None]
         opened, sealed = await boxes.open_claims(connection, self._seal, claims)
         if refused or sealed:
-            await refuse(connection, [*refused, *sealed])
+            await settle_unread(connection, [*refused, *sealed])
         return opened
 
     async def _claim(self, connection: Connection, token: Token, lease: float, limit: int) -> list[asyncpg.Record]:

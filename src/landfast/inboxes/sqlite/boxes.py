@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import apsw
 
+from landfast import telemetry
 from landfast.domain.delivery import Delivery, Difference
-from landfast.domain.errors import SealedError
 from landfast.domain.ids import EventId
-from landfast.domain.outcome import Claim, Settlement, unopened
+from landfast.domain.outcome import Claim, Settlement
 from landfast.domain.summary import EventRecord, EventSummary
 from landfast.inboxes.sqlite import rows
 from landfast.inboxes.sqlite.statements import ask
@@ -34,22 +34,22 @@ def open_claims(
     connection: apsw.Connection, seal: Seal, claims: Sequence[Claim]
 ) -> tuple[list[Claim], list[Settlement]]:
     """Those that can be processed, and how the others are settled."""
-    keys = data_keys(connection, seal, values.sealed_claims(claims))
-    opened, refused = [], []
-    for claim in claims:
-        try:
-            opened.append(values.open_claim(seal, claim, keys))
-        except SealedError as error:
-            refused.append(unopened(claim, str(error)))
-    return opened, refused
+    opened, others = values.open_claims(seal, claims, data_keys(connection, seal, values.sealed_claims(claims)))
+    for why, events in values.waiting_for_a_key(others).items():
+        telemetry.warn("no_master_key", events=events, why=why)
+    return opened, others
 
 
 def seal_settlements(
     connection: apsw.Connection, seal: Seal, settlements: Sequence[Settlement]
 ) -> Sequence[Settlement]:
-    if not seal.is_on:
+    if seal.store_key is None:
         return settlements
-    keys = data_keys(connection, seal, [one.event_id for one in settlements if values.tells(one)])
+    telling = [one.event_id for one in settlements if values.tells(one)]
+    keys = data_keys(connection, seal, telling)
+    if len(keys) < len(set(telling)):
+        # Their texts are sealed with our own store key, and perhaps no intake has ever put it here.
+        ask(connection, "record_store_key", seal.store_key)
     return [values.seal_settlement(seal, one, keys) if values.tells(one) else one for one in settlements]
 
 
@@ -67,7 +67,7 @@ def difference(connection: apsw.Connection, seal: Seal, one: Delivery) -> Differ
     """Where its event is sealed with another body or type."""
     for box, type_, received_at in ask(connection, "differing_sealed", (one.event_id,)):
         keys = data_keys(connection, seal, [one.event_id])
-        _, body = seal.open_event(one.event_id, box, keys.get(one.event_id))
-        if body != one.body or type_ != rows.text(one.type):
-            return Difference(body != one.body, type_ != rows.text(one.type), rows.moment(received_at))
+        is_another = values.is_another(seal, box, one, keys)
+        if is_another or type_ != rows.text(one.type):
+            return Difference(is_another, type_ != rows.text(one.type), rows.moment(received_at))
     return None
