@@ -85,7 +85,7 @@ class TestBoxes:
     def test_no_box_of_an_effect_can_take_the_place_of_another(self) -> None:
         """The text of an error may be the sender's: it must not become what the effect is given."""
         seal = Seal([MASTER])
-        failed = EffectSettlement("key", 1, Token(b"t" * 16), EffectState.DEAD, Tries(1, 0.0), message='{"to":"me"}')
+        failed = EffectSettlement("key", 1, Token(b"t" * 16), EffectState.DEAD, message='{"to":"me"}')
         (settled,) = boxes.seal_settlements(seal, [failed])
         arguments = b64decode(settled.message.removeprefix("\x01lfa:"))
         staged = StagedEffect("key", 1, ReceiptDigest(b"d" * 32), HandlerName("h"), "mail", arguments)
