@@ -1,7 +1,7 @@
-"""`make sbom`: what an installation of Landfast contains, as CycloneDX 1.6 in JSON, from the locks and nothing else.
+"""`make sbom`: what an installation of Landfast contains, as CycloneDX 1.6 in JSON.
 
-Written here, because the locks say all that it needs, and one tool less is one dependency less. The same locks give the
-same bytes: it has no time in it.
+Which parts, versions and hashes, the locks say; who needs whom, what is installed here says. Written here, because one
+tool less is one dependency less. The same locks and the same installation give the same bytes: it has no time in it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tomllib
 import uuid
 from importlib import metadata
 from pathlib import Path
@@ -67,15 +68,20 @@ def _component(part: Pinned) -> dict[str, Any]:
 
 def _dependencies(us: dict[str, Any], known: dict[str, str]) -> list[dict[str, Any]]:
     """Who needs whom, as far as what is installed here says it; an optional need counts where the lock has it."""
-    graph = [{"ref": us["bom-ref"], "dependsOn": sorted(known.values())}]
+    direct = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    graph = [{"ref": us["bom-ref"], "dependsOn": _known_among(direct, known)}]
     for name, purl in known.items():
         try:
             needs = metadata.requires(name) or []
         except metadata.PackageNotFoundError:  # of another platform
             needs = []
-        names = {re.split(r"[^A-Za-z0-9._-]", need)[0].lower().replace("_", "-") for need in needs}
-        graph.append({"ref": purl, "dependsOn": sorted(known[each] for each in names & known.keys())})
+        graph.append({"ref": purl, "dependsOn": _known_among(needs, known)})
     return graph
+
+
+def _known_among(needs: list[str], known: dict[str, str]) -> list[str]:
+    names = {re.split(r"[^A-Za-z0-9._-]", need)[0].lower().replace("_", "-") for need in needs}
+    return sorted(known[each] for each in names & known.keys())
 
 
 def _purl(name: str, version: str) -> str:

@@ -53,7 +53,11 @@ def test_a_bill_of_materials_holds_what_cyclonedx_asks_for_and_all_that_is_pinne
     refs = {part["bom-ref"] for part in [bill["metadata"]["component"], *parts]}
     assert len(refs) == len(parts) + 1
     assert {each["ref"] for each in bill["dependencies"]} == refs
-    assert all(set(each["dependsOn"]) <= refs for each in bill["dependencies"])
+    needs = {each["ref"]: set(each["dependsOn"]) for each in bill["dependencies"]}
+    assert set.union(*needs.values()) <= refs
+    ours = {ref.split("/")[1].split("@")[0] for ref in needs[bill["metadata"]["component"]["bom-ref"]]}
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert ours == {re.split(r"[^\w-]", each)[0] for each in declared}, "what others brought along is no need of ours"
     run("sbom.py", str(tmp_path / "b.json"))
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes(), "the same locks, other bytes"
 
