@@ -1,4 +1,4 @@
-"""Held events: an operator says whether they are processed. Nothing releases one by itself."""
+"""Held events: an operator says whether they are processed. Nothing admits one by itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BECAUSE: Mapping[str, str] = MappingProxyType(
 
 
 class Decision(StrEnum):
-    RELEASE = "release"
+    ADMIT = "admit"
     """Process it as any other event."""
     DISCARD = "discard"
     """Make it a dead letter."""
@@ -67,5 +67,5 @@ async def decide_one(archive: Archive, event: EventId, decision: Decision, *, wh
 
 
 async def _decide(archive: Archive, events: list[EventId], decision: Decision, who: str) -> int:
-    move = archive.admit if decision is Decision.RELEASE else archive.discard
+    move = archive.admit if decision is Decision.ADMIT else archive.discard
     return await move(events, who=who)
