@@ -10,11 +10,12 @@ from typing import Protocol
 
 from landfast import telemetry
 from landfast.app import stores
-from landfast.app.stores import InboxStore, check_seal, make_wakeup, prepare
+from landfast.app.stores import check_seal, make_wakeup, prepare
 from landfast.config import Settings
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import ConfigError, InboxUnavailableError, JournalUnavailableError, UnavailableError
 from landfast.ports.clock import Chance, Clock
+from landfast.ports.inbox import Inbox
 from landfast.ports.journal import Journal
 from landfast.ports.wakeup import Wakeup
 from landfast.sealing import Seal
@@ -54,7 +55,7 @@ class LateWakeup:
 @asynccontextmanager
 async def arrived(
     settings: Settings, clock: Clock, chance: Chance, seal: Seal
-) -> AsyncIterator[tuple[InboxStore, LateWakeup]]:
+) -> AsyncIterator[tuple[Inbox, LateWakeup]]:
     """Opened and brought up to date. Where there is a spool or a journal, an inbox that does not answer is opened as
     soon as it does; whoever uses it before is told that it is unavailable."""
     prepare("store", settings.store, migrate=True)
@@ -77,7 +78,7 @@ async def arrived(
         await inbox.close()
 
 
-async def _arrive(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, seal: Seal) -> None:
+async def _arrive(settings: Settings, inbox: Inbox, wakeup: LateWakeup, seal: Seal) -> None:
     try:
         await inbox.open()
         await inbox.migrate()
@@ -88,7 +89,7 @@ async def _arrive(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, sea
         raise
 
 
-async def _check_seal(inbox: InboxStore, seal: Seal) -> None:
+async def _check_seal(inbox: Inbox, seal: Seal) -> None:
     """At the start it ends the process. Later nobody is left to end it: but the spool takes nothing more."""
     try:
         await check_seal("the inbox", inbox, seal)
@@ -98,7 +99,7 @@ async def _check_seal(inbox: InboxStore, seal: Seal) -> None:
     seal.refusal = ""
 
 
-async def _arrive_later(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, seal: Seal, clock: Clock) -> None:
+async def _arrive_later(settings: Settings, inbox: Inbox, wakeup: LateWakeup, seal: Seal, clock: Clock) -> None:
     await _persist("the inbox", lambda: _arrive(settings, inbox, wakeup, seal), clock)
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 from landfast.app.caching import seen_cache
 from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
-from landfast.app.stores import InboxStore, make_wakeup, open_inbox, seal_of
+from landfast.app.stores import make_wakeup, open_inbox, seal_of
 from landfast.config import Settings
 from landfast.domain.errors import ConfigError, JournalUnavailableError
 from landfast.intake.drain import Drainer
@@ -22,6 +22,7 @@ from landfast.journals.jetstream_backlog import JetStreamBacklog
 from landfast.journals.jetstream_link import Link
 from landfast.journals.jetstream_stream import FOREIGN, Found, look, problems
 from landfast.ports.clock import Chance, Clock
+from landfast.ports.inbox import Inbox
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
@@ -34,7 +35,7 @@ MANY = 10_000
 
 @asynccontextmanager
 async def open_journal(
-    settings: Settings, inbox: InboxStore, *, otherwise: Journal, seal: Seal
+    settings: Settings, inbox: Inbox, *, otherwise: Journal, seal: Seal
 ) -> AsyncIterator[JetStreamJournal]:
     """ConfigError when its stream cannot be trusted. While the broker is away, what is recorded is refused as
     unavailable: the caller has a spool, or answers 503."""
@@ -48,9 +49,7 @@ async def open_journal(
 
 
 @asynccontextmanager
-async def open_backlog(
-    settings: Settings, inbox: InboxStore, chance: Chance, seal: Seal
-) -> AsyncIterator[JetStreamBacklog]:
+async def open_backlog(settings: Settings, inbox: Inbox, chance: Chance, seal: Seal) -> AsyncIterator[JetStreamBacklog]:
     """Each begins somewhere else, so that several share the work."""
     start = chance.bytes(1)[0]
     identity, mac_key = await inbox.identity(), await inbox.mac_key()
@@ -68,7 +67,7 @@ class Draining:
     def __init__(
         self,
         backlog: JetStreamBacklog,
-        inbox: InboxStore,
+        inbox: Inbox,
         *,
         watch: DurabilityWatch,
         seen: Seen,

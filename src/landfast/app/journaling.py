@@ -12,7 +12,6 @@ from pathlib import Path
 
 from landfast.app.arrival import journal_arrived
 from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
-from landfast.app.stores import InboxStore
 from landfast.config import Settings
 from landfast.domain.ids import BootId
 from landfast.domain.readiness import Readiness
@@ -25,6 +24,7 @@ from landfast.journals.folder import set_aside_in, waiting_in
 from landfast.journals.mounts import FORGETFUL, file_system_of
 from landfast.journals.spool import Spool, check_keeps
 from landfast.ports.clock import Clock
+from landfast.ports.inbox import Inbox
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
@@ -78,7 +78,7 @@ def check_spool(settings: Settings) -> None:
 
 @asynccontextmanager
 async def journaled(
-    settings: Settings, inbox: InboxStore, *, clock: Clock, seen: Seen, wakeup: Wakeup, seal: Seal
+    settings: Settings, inbox: Inbox, *, clock: Clock, seen: Seen, wakeup: Wakeup, seal: Seal
 ) -> AsyncIterator[Journaled]:
     async with AsyncExitStack() as stack:
         watch = DurabilityWatch("inbox", inbox.hazards, clock)

@@ -12,10 +12,10 @@ from typing import Protocol
 from landfast.config import Address, Settings
 from landfast.domain.errors import BoundElsewhereError, ConfigError, UserError
 from landfast.domain.ids import InboxId
-from landfast.ports.audit import Auditable, Audited
+from landfast.ports.audit import Audited
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.erasure import ErasableInbox, ErasableLedger
-from landfast.ports.inbox import Archive, Memory, Recorder, Switchboard, Workbench
+from landfast.ports.erasure import ErasableLedger
+from landfast.ports.inbox import Inbox
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.sealed import KeyStore
 from landfast.ports.store import Store
@@ -37,19 +37,13 @@ class NoDatabaseError(UserError):
         return f"{super().__str__()}; {self.fix}"
 
 
-class InboxStore(
-    Recorder, Workbench, Archive, Auditable, Memory, Switchboard, KeyStore, ErasableInbox, Store, Protocol
-):
-    """All views of one inbox, from one driver."""
-
-
 class LedgerStore(Ledger, EffectStore, Audited, KeyStore, ErasableLedger, Store, Protocol):
     """Both views of one ledger, from one driver."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    inbox: InboxStore
+    inbox: Inbox
     ledger: LedgerStore
     identity: InboxId
 
@@ -57,7 +51,7 @@ class Stores:
 @asynccontextmanager
 async def open_inbox(
     settings: Settings, clock: Clock, chance: Chance, *, migrate: bool, seal: Seal | None = None
-) -> AsyncIterator[InboxStore]:
+) -> AsyncIterator[Inbox]:
     prepare("store", settings.store, migrate=migrate)
     seal = seal or seal_of(settings)
     inbox = make_inbox(settings.store, clock, chance, seal)
@@ -105,7 +99,7 @@ async def migrate_both(settings: Settings, clock: Clock, chance: Chance) -> Sequ
     return applied
 
 
-async def bind(inbox: Archive, ledger: Ledger, settings: Settings) -> InboxId:
+async def bind(inbox: Inbox, ledger: Ledger, settings: Settings) -> InboxId:
     """Tie the two together at the first start, and refuse any other ledger from then on: one without this inbox's
     receipts would run every open event a second time."""
     identity = await inbox.identity()
@@ -139,7 +133,7 @@ async def check_seal(name: str, store: KeyStore, seal: Seal) -> None:
     )
 
 
-def make_inbox(address: Address, clock: Clock, chance: Chance, seal: Seal | None = None) -> InboxStore:
+def make_inbox(address: Address, clock: Clock, chance: Chance, seal: Seal | None = None) -> Inbox:
     if address.is_sqlite:
         from landfast.inboxes.sqlite import SqliteInbox
 

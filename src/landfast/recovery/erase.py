@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from landfast.domain.erasure import Erased
 from landfast.domain.filter import Filter
 from landfast.domain.ids import InboxId, receipt_digest
 from landfast.domain.summary import Cursor, EventSummary
 from landfast.ports.erasure import ErasableInbox, ErasableLedger
-from landfast.ports.inbox import Archive
+from landfast.ports.inbox import Archive, Inbox
 
 T = TypeVar("T")
 
@@ -24,10 +24,6 @@ CHUNK = 100
 
 AGAIN = "erased again"
 """Who erased it, where one of the two databases had forgotten that it was."""
-
-
-class Inbox(Archive, ErasableInbox, Protocol):
-    """An inbox, as far as it is needed here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,19 +16,14 @@ from typing import Protocol
 from landfast.domain.census import BootCount, Census, SourceTally
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import EffectState
-from landfast.ports.audit import Auditable
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.inbox import Archive
+from landfast.ports.inbox import Archive, Inbox
 from landfast.ports.ledger import EffectStore
 from landfast.recovery.audit import EXAMPLES, Audit, AuditedLedger, audit
 from landfast.recovery.elsewhere import Elsewhere, elsewhere
 
 REPORTED_WITHIN = 10
 """Seconds to wait until every running boot has reported once more: each does within three."""
-
-
-class ProvableInbox(Archive, Auditable, Protocol):
-    """An inbox."""
 
 
 class ProvableLedger(AuditedLedger, EffectStore, Protocol):
@@ -76,7 +71,7 @@ def _nobody(_walked: int, _of: int) -> None: ...
 
 
 async def prove(
-    inbox: ProvableInbox,
+    inbox: Inbox,
     ledger: ProvableLedger,
     *,
     clock: Clock,
@@ -96,7 +91,7 @@ async def prove(
     return conclude(census, audited, found, effects=await ledger.counts(), recount=recount)
 
 
-async def _recount(inbox: ProvableInbox) -> Recount:
+async def _recount(inbox: Inbox) -> Recount:
     before = await inbox.census()
     states: Counter[State | None] = Counter()
     async for chunk in inbox.recount():

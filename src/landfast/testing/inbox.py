@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from landfast.app import Inbox
 from landfast.app.sources import profile_of
-from landfast.app.stores import InboxStore, Stores
+from landfast.app.stores import Stores
 from landfast.app.system import SystemClock
 from landfast.config import Address, SecretSettings
 from landfast.domain.answer import Answer
@@ -24,6 +24,7 @@ from landfast.domain.delivery import Head
 from landfast.domain.errors import SenderError, UserError
 from landfast.intake.answers import answer_to
 from landfast.intake.receive import Intake
+from landfast.ports import inbox as ports
 from landfast.processing.worker import Worker
 from landfast.providers.signing import sample, signed_request
 from landfast.testing.keys import Pair, pair_for
@@ -57,7 +58,7 @@ class TestInbox:
 
     ledger: sqlite3.Connection
     """The ledger's file, where your handlers write: create your tables and look at them here."""
-    archive: InboxStore
+    archive: ports.Inbox
     """The inbox as operators see it."""
 
     def __init__(self, inbox: Inbox) -> None:
