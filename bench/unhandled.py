@@ -27,11 +27,11 @@ from bench import machine, stores
 from bench.stage import ROOT
 from bench.stores import DiskPostgres
 from landfast.app import Inbox
-from landfast.app.stores import InboxStore
 from landfast.domain.delivery import Delivery, Identity
 from landfast.domain.ids import Token, WorkerId, token
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, Settlement
+from landfast.ports import inbox as ports
 from landfast.processing.registry import Registry
 from landfast.processing.requeue import REQUEUED_AT_ONCE, Requeue
 
@@ -74,7 +74,7 @@ Times = dict[str, list[float]]
 class Subject:
     """One inbox that is timed."""
 
-    def __init__(self, inbox: InboxStore, clock: Callable[[], float]) -> None:
+    def __init__(self, inbox: ports.Inbox, clock: Callable[[], float]) -> None:
         self._inbox = inbox
         self._clock = clock
         self._claims = 0
@@ -97,7 +97,7 @@ class Subject:
         await self._timed("requeue of a type that has none", lambda: self._take("none"))
         await self._inbox.record(self._deliveries(REQUEUED_AT_ONCE, "taken"))
         claims = await self._claim(REQUEUED_AT_ONCE)
-        await self._timed("shelve 500", lambda: self._settle(claims, Signal.SHELVE))
+        await self._timed("shelve 500", lambda: self._settle(claims, Signal.NO_HANDLER))
 
     async def backlog(self) -> None:
         """What looks for leases and suspects, while 4 events are leased."""
@@ -198,7 +198,7 @@ async def on_postgres(parent: Path, count: int) -> None:
 
 
 @asynccontextmanager
-async def _sqlite(parent: Path) -> AsyncIterator[tuple[str, InboxStore]]:
+async def _sqlite(parent: Path) -> AsyncIterator[tuple[str, ports.Inbox]]:
     async with stores.on_sqlite(parent) as store:
         inbox = Inbox(store=f"sqlite:{store.inbox}", ledger=f"sqlite:{store.ledger}")
         await inbox.migrate()

@@ -299,7 +299,7 @@ async def test_the_breaker_of_a_handler_that_is_in_the_code_no_longer_holds_up_n
     await worker._switches.look()
     await worker.drain()
     assert await shop.states() == {State.PAUSED: 60}
-    await shop.inbox.release(SOURCE, "stripe")
+    await shop.inbox.lift(SOURCE, "stripe")
     await worker._switches.look()
     assert await shop.states() == {State.READY: 60}
 

@@ -24,7 +24,7 @@ def orders(shop: Shop, pattern: str = "order.*") -> None:
 @pytest.mark.parametrize(
     ("then", "state", "reason", "signal"),
     [
-        (Unhandled.KEEP, State.UNHANDLED, "no_handler", Signal.SHELVE),
+        (Unhandled.KEEP, State.UNHANDLED, "no_handler", Signal.NO_HANDLER),
         (Unhandled.DONE, State.DONE, "unhandled", Signal.DISMISS),
         (Unhandled.DEAD, State.DEAD, "no_handler", Signal.REFUSE),
     ],

@@ -41,7 +41,7 @@ async def test_what_waits_for_somebody_is_a_warning_with_a_fix(inbox: SqliteInbo
     await store(inbox, 2)
     await settle_all(inbox, Signal.BURY)
     await store(inbox, 1, prefix="new")
-    await settle_all(inbox, Signal.SHELVE)
+    await settle_all(inbox, Signal.NO_HANDLER)
     await event_in(inbox, State.HELD, delivery("late"))
     await store(inbox, 1, prefix="stuck")
     await inbox.claim(token=token(99), lease=5, limit=1)

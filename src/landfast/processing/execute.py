@@ -130,7 +130,7 @@ class Execution:
         """One whose body is not even looked at: the same for all of its handlers."""
         handlers = self.registry.handlers_for(claim.source, claim.type)
         if not handlers:
-            return Plan(claim, settlement=_signal(claim, Signal.SHELVE, reason="no_handler"))
+            return Plan(claim, settlement=_signal(claim, Signal.NO_HANDLER, reason="no_handler"))
         plan = Plan(claim)
         for handler in handlers:
             attempt = claim.tries.get(handler.name, Tries()).count + 1
@@ -232,7 +232,7 @@ def _untaken(claim: Claim, then: Unhandled) -> Settlement:
     match then:
         case Unhandled.KEEP:
             telemetry.warn("unhandled", source=claim.source, type=claim.type, event=claim.event_id)
-            return _signal(claim, Signal.SHELVE, reason="no_handler")
+            return _signal(claim, Signal.NO_HANDLER, reason="no_handler")
         case Unhandled.DONE:
             return _signal(claim, Signal.DISMISS, reason="unhandled")
         case Unhandled.DEAD:

@@ -117,7 +117,7 @@ class Switches:
         if not breaker.is_open:
             if teller := self._believed.pop(name, None):
                 self._doubted[teller] = self.clock.monotonic() + DOUBT
-            await self.bench.release(SwitchKind.BREAKER, name)
+            await self.bench.lift(SwitchKind.BREAKER, name)
         elif wait := breaker.remaining(self.clock.monotonic()):
             await self.bench.throw(SwitchKind.BREAKER, name, why=breaker.why, who=self.who, lasting=wait)
 

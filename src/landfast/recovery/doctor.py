@@ -14,13 +14,13 @@ from landfast.domain.errors import LandfastError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import UNKNOWN_EFFECT, EffectState
-from landfast.ports.inbox import Archive, Switchboard, Workbench
+from landfast.ports.inbox import Archive, Inbox, Switchboard, Workbench
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.store import Store
 from landfast.recovery.switches import open_breakers, paused
 
 MIGRATE = "run landfast migrate"
-HELD = "landfast held list says why; then landfast held release, or landfast held discard"
+HELD = "landfast held list says why; then landfast held admit, or landfast held discard"
 
 UNHANDLED = (
     'register a handler for what you want; for the rest write ignore = [...] or unhandled = "done" under its source.'
@@ -58,15 +58,11 @@ class Check:
     fix: str = ""
 
 
-class Patient(Archive, Workbench, Switchboard, Store, Protocol):
-    """An inbox."""
-
-
 class Books(Ledger, EffectStore, Store, Protocol):
     """A ledger."""
 
 
-async def examine_inbox(inbox: Patient, *, now: datetime) -> Sequence[Check]:
+async def examine_inbox(inbox: Inbox, *, now: datetime) -> Sequence[Check]:
     store = await _problems("inbox", inbox)
     if store.level is Level.FAIL:
         return [store]  # whatever is asked of it next may fail for the same reason, in worse words

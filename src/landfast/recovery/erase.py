@@ -15,7 +15,7 @@ from landfast.domain.filter import Filter
 from landfast.domain.ids import InboxId, receipt_digest
 from landfast.domain.summary import Cursor, EventSummary
 from landfast.ports.erasure import ErasableInbox, ErasableLedger
-from landfast.ports.inbox import Archive, Inbox
+from landfast.ports.inbox import Inbox
 
 T = TypeVar("T")
 

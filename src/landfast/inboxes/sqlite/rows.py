@@ -13,13 +13,12 @@ import msgspec
 from landfast.domain.audit import Finished, finished_by, names_in
 from landfast.domain.ids import HandlerName
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Tries
+from landfast.domain.outcome import LONGEST_DELAY, NO_TRIES, Attempt, Claim, Tries
 from landfast.domain.summary import EventSummary, HistoryLine
 from landfast.domain.switch import Switch, SwitchKind
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_LONGEST = 100 * 365 * 86_400.0  # a century: `RetryLater(after=inf)` must not overflow an integer
 
 _encode = msgspec.json.Encoder().encode
 _tries = msgspec.json.Decoder(dict[HandlerName, Tries]).decode
@@ -35,7 +34,7 @@ def micros_or_none(moment: datetime | None) -> int | None:
 
 
 def micros_in(seconds: float) -> int:
-    return int(min(seconds, _LONGEST) * 1_000_000)
+    return int(min(seconds, LONGEST_DELAY) * 1_000_000)
 
 
 def moment(value: int) -> datetime:
