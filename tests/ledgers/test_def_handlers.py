@@ -71,5 +71,5 @@ async def run(desk: Desk, handler: Callable[[BlockingTransaction], None]) -> Non
     async with transaction(desk.ledger) as tx:
         await tx.receive([key()])
         stage = Stage(Registry(), key(), EVENT)
-        await asyncio.to_thread(handler, BlockingTransaction(tx.handle, stage, asyncio.get_running_loop()))
+        await asyncio.to_thread(handler, BlockingTransaction(tx.handle, stage))
         await tx.commit(results=(), effects=())

@@ -287,7 +287,7 @@ async def forgotten(shop: Shop) -> EffectHandler:
 
     await shop.deliver("evt_1")
     worker = shop.worker()
-    assert await worker._take(Pace())
+    assert await worker._hands.take(Pace())
     return shop.registry.effects.pop("send_mail")
 
 

@@ -237,7 +237,7 @@ async def test_a_bug_of_a_ledger_fails_the_event_that_met_it_and_its_neighbours_
     await shop.deliver("bad", "good_1", "good_2", "good_3")
     worker = shop.worker()
     [claim] = [one for one in await shop.inbox.claim(token=worker._token(), lease=0.0, limit=9) if one.key == "bad"]
-    bad.add(worker._execution._receipt(claim, shop.registry.handlers[0].name).digest)
+    bad.add(worker._execution.preparation._receipt(claim, shop.registry.handlers[0].name).digest)
     await shop.inbox.abandon(worker=worker._worker)
     await shop.settle_down()
     assert await shop.states() == {State.DEAD: 1, State.DONE: 3}

@@ -173,7 +173,7 @@ async def test_what_was_claimed_with_a_slow_event_is_given_back_and_done_by_othe
     worker._relief.slow_after = 600.0  # until the test says so
     async with asyncio.TaskGroup() as tasks:
         chores = [tasks.create_task(worker._settler.run()), tasks.create_task(worker._relief.run())]
-        taking = tasks.create_task(worker._take(Pace(size=50)))  # all of them, in one hand
+        taking = tasks.create_task(worker._hands.take(Pace(size=50)))  # all of them, in one hand
         await until(lambda: hang.running == 1, "one hangs")
         says_slow(worker)
         await until(lambda: is_given_back(wide), "all but the one that runs are given back")
@@ -208,7 +208,7 @@ async def test_what_is_done_is_settled_although_a_neighbour_of_its_claim_hangs(w
     worker._relief.slow_after = 600.0  # until the test says so
     async with asyncio.TaskGroup() as tasks:
         chores = [tasks.create_task(worker._settler.run()), tasks.create_task(worker._relief.run())]
-        taking = tasks.create_task(worker._take(Pace(size=50)))
+        taking = tasks.create_task(worker._hands.take(Pace(size=50)))
         await until(lambda: hang.running == 1, "it hangs")
         says_slow(worker)
         await until(lambda: states_are(wide, {State.DONE: 20, State.CLAIMED: 1}), "settled")
@@ -306,7 +306,7 @@ async def test_types_that_are_full_do_not_hide_those_that_did_not_fit_into_the_l
     held.sharers = sharers_of("stripe", wide.registry.handlers[:1])
     await worker._switches.look()
     settling = asyncio.create_task(worker._settler.run())
-    await worker._take(Pace())
+    await worker._hands.take(Pace())
     worker._settler.close()
     await settling
     assert await wide.orders_are(["evt_1"])
@@ -382,7 +382,7 @@ async def test_what_was_passed_over_is_not_forgotten_when_everybody_has_room_aga
     worker = wide.worker(hands=2)
     held = worker._shares.open()
     held.sharers = sharers_of("stripe", wide.registry.handlers[:1])
-    assert not await worker._take(Pace())
+    assert not await worker._hands.take(Pace())
     worker._shares.close(held)
     assert not worker._shares._full()
-    assert worker._claiming._is_backlog
+    assert worker._hands.claiming._is_backlog

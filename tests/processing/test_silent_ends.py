@@ -18,6 +18,7 @@ from landfast.domain.lifecycle import State
 from landfast.domain.outcome import EffectState
 from landfast.processing import invoke
 from landfast.processing.effect_loop import EffectLoop
+from landfast.processing.hands import Hands
 from landfast.processing.leases import Leases
 from landfast.processing.requeue import Requeue
 from landfast.processing.settle import Settler
@@ -249,7 +250,7 @@ async def test_a_handler_that_never_ends_is_left_behind_where_its_process_must_l
 
 
 LOOPS = {
-    "hand 0": (Worker, "_hand"),
+    "hand 0": (Hands, "work"),
     "suspects": (Suspects, "run_between"),
     "effects": (EffectLoop, "run"),
     "settler": (Settler, "run"),

@@ -177,10 +177,10 @@ async def test_effects_are_looked_for_after_a_group_that_staged_some_and_not_aft
 
     worker = live.worker()
     await live.deliver("evt_1")
-    assert await worker._take(Pace())
+    assert await worker._hands.take(Pace())
     assert not worker._staged.is_set()
     await live.deliver("staging")
-    assert await worker._take(Pace())
+    assert await worker._hands.take(Pace())
     assert worker._staged.is_set()
 
 

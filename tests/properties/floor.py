@@ -31,6 +31,7 @@ from landfast.processing.invoke import Watch
 from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
 from landfast.processing.perform import Performance
+from landfast.processing.prepare import Preparation
 from landfast.processing.registry import EffectHandler, Registry
 from landfast.processing.threads import Threads
 from landfast.processing.transact import Transactor
@@ -201,7 +202,7 @@ class Floor:
         conclusion = Conclusion(ledger, clock, SeededChance(hand.number))
         outages = Outages(clock)
         grouping = Grouping(transactor, ledger, lambda: False, outages)
-        return Execution(self.shop.inbox_id, registry, grouping, outages, conclusion, clock)
+        return Execution(Preparation(self.shop.inbox_id, registry, clock), grouping, conclusion)
 
     async def _create_order(self, event: Event, tx: Any) -> None:
         await tx.execute(WRITE, event.key, "create_order", event.run)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from landfast.domain.ids import Token
 from landfast.domain.outcome import Claim
 from landfast.ports.inbox import Workbench
-from landfast.processing.execute import Execution
 from landfast.processing.pace import Pace
+from landfast.processing.prepare import Preparation
 from landfast.processing.shares import Choice, Hold, Shares, sharers_of
 
 
@@ -26,7 +26,7 @@ class Taken:
 class Claiming:
     bench: Workbench
     shares: Shares
-    execution: Execution
+    preparation: Preparation
     lease: float
     _is_backlog: bool = False
     """The last claim left something behind, or passed it over."""
@@ -42,7 +42,7 @@ class Claiming:
             taken = Taken(claims, pace, is_more=len(claims) == limit)
             flows = {(claim.source, claim.type) for claim in claims}
             hold.sharers = frozenset().union(
-                *(sharers_of(flow[0], self.execution.handlers_of(*flow)) for flow in flows)
+                *(sharers_of(flow[0], self.preparation.handlers_of(*flow)) for flow in flows)
             )
         # What was passed over is kept in view: a claim of whatever is there would take what is kept free for others.
         self._is_backlog = taken.is_more or self.shares.has_passed_over
@@ -65,7 +65,9 @@ class Claiming:
         is_thorough = False
         while True:
             flows, is_all = await self.bench.flows(is_thorough=is_thorough)
-            choice = self.shares.choose(hold, flows, self.execution.handlers_of, now=self.execution.clock.monotonic())
+            choice = self.shares.choose(
+                hold, flows, self.preparation.handlers_of, now=self.preparation.clock.monotonic()
+            )
             names = {(flow.source, flow.type) for flow in flows}
             if choice is not None or is_all or (is_thorough and names <= seen):
                 return choice, is_all

@@ -20,7 +20,7 @@ from landfast.ports.ledger import Ledger
 from landfast.processing.budget import RetryBudget
 from landfast.processing.error_text import MESSAGE_AT_MOST, logged, name_of, text_of, trace_of
 from landfast.processing.judge import Judgement, Ruling, judge
-from landfast.processing.work import Buried, Deferred, Done, Failed, Paused, Result, Spent, Work
+from landfast.processing.work import Buried, Deferred, Done, Failed, Paused, Plan, Result, Spent, Work
 
 SAME_TRACE = "(the same trace as the attempt before)"
 """Instead of one: an event that fails for three days has some 140 attempts, and traces are nine tenths of each."""
@@ -101,11 +101,13 @@ class Conclusion:
     chance: Chance
     budgets: dict[HandlerName, RetryBudget] = field(default_factory=dict)
 
-    async def conclude(self, cases: Sequence[tuple[Claim, Mapping[Work, Result]]]) -> list[Settlement]:
-        dockets = [self._open(claim, results) for claim, results in cases]
+    async def conclude(self, plans: Sequence[Plan]) -> list[Settlement]:
+        """What each event comes to. Some were decided before anything ran."""
+        decided = [plan.settlement for plan in plans if plan.settlement is not None]
+        dockets = [self._open(plan.claim, plan.results) for plan in plans if plan.settlement is None]
         await self._bury(dockets)
         await self._look_back(dockets)
-        return [_settlement(docket) for docket in dockets]
+        return decided + [_settlement(docket) for docket in dockets]
 
     def _open(self, claim: Claim, results: Mapping[Work, Result]) -> Docket:
         docket = Docket(claim, dict(claim.tries))

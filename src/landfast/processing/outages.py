@@ -44,7 +44,7 @@ class Turn(Enum):
 
     ALL = auto()
     ONE = auto()
-    """Its breaker is half open: this one is the probe, and `end_probe` must follow."""
+    """Its breaker is half open: this one is the probe."""
 
 
 @dataclass(slots=True)
@@ -76,15 +76,20 @@ class Outages:
             if allowed:
                 self.infrastructure.abandon_probe()
 
-    def turn_of(self, handler: HandlerName) -> Turn | Paused:
+    @contextmanager
+    def turn_of(self, handler: HandlerName) -> Iterator[Turn | Paused]:
+        """How many events of this handler may start, or what they come to if none may. The turn ends the probing: where
+        nothing decisive came of it, the next event is the probe."""
         refusal = self.refusal(handler)
         if refusal is None:
-            return Turn.ALL
-        return Turn.ONE if self.handlers[handler].allows(self.clock.monotonic()) else refusal
-
-    def end_probe(self, handler: HandlerName) -> None:
-        """Where nothing decisive came of it, the next event is the probe."""
-        self.handlers[handler].abandon_probe()
+            yield Turn.ALL
+        elif not self.handlers[handler].allows(self.clock.monotonic()):
+            yield refusal
+        else:
+            try:
+                yield Turn.ONE
+            finally:
+                self.handlers[handler].abandon_probe()
 
     def refusal(self, handler: HandlerName) -> Paused | None:
         """What events of this handler come to that are not tried, because its breaker is open."""

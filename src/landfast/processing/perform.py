@@ -26,9 +26,9 @@ from landfast.domain.outcome import (
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import EffectStore
 from landfast.processing.error_text import logged, name_of, text_of, trace_of
-from landfast.processing.execute import CRASHES_AT_MOST
 from landfast.processing.invoke import GRACE, HandlerRaisedError, Watch, invoke
 from landfast.processing.judge import Judgement, Ruling, judge
+from landfast.processing.prepare import CRASHES_AT_MOST
 from landfast.processing.registry import EffectHandler, Registry
 from landfast.processing.threads import Threads
 

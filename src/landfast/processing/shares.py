@@ -59,6 +59,10 @@ class Hold:
         for work, result in results.items():
             self.plans[work.claim.event_id].results[work] = result
 
+    def note_all(self, works: Iterable[Work], result: Result) -> None:
+        """The same for all of them that are still this hand's."""
+        self.note({work: result for work in works if not self.is_let_go(work)})
+
     def is_let_go(self, work: Work) -> bool:
         return self.plans[work.claim.event_id].is_let_go
 

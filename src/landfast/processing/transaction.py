@@ -133,10 +133,13 @@ class Transaction:
 class BlockingTransaction:
     """The same for a `def` handler, which runs in a thread: every call waits for the event loop to do the work."""
 
-    def __init__(self, handle: port.Transaction, stage: Stage, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, handle: port.Transaction, stage: Stage) -> None:
         self._handle = handle
         self._stage = stage
-        self._loop = loop
+        self._loop = asyncio.get_running_loop()
+
+    def check_awaited(self) -> None:
+        """Every call has waited for its statement."""
 
     @property
     def connection(self) -> Any:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from enum import IntEnum
 from functools import partial
 from typing import Any
 
 from landfast import telemetry
-from landfast.domain.errors import StoreError
 from landfast.domain.ids import InboxId, Token, WorkerId, token
 from landfast.domain.outcome import Claim, ClaimedEffect
 from landfast.ports.clock import Chance, Clock
@@ -20,22 +18,24 @@ from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.wakeup import Wakeup
 from landfast.processing.claiming import Claiming
 from landfast.processing.conclude import Conclusion
-from landfast.processing.crew import ENOUGH, Crew
+from landfast.processing.crew import Crew
 from landfast.processing.effect_loop import EffectLoop
 from landfast.processing.execute import Execution
 from landfast.processing.gate import Gate
 from landfast.processing.group import Grouping
+from landfast.processing.hands import Hands
 from landfast.processing.invoke import GRACE, Watch, kill_this_process
 from landfast.processing.leases import Leases
 from landfast.processing.loops import Loops
 from landfast.processing.outages import Outages
 from landfast.processing.pace import Pace
 from landfast.processing.perform import Performance
+from landfast.processing.prepare import Preparation
 from landfast.processing.registry import Registry
 from landfast.processing.relief import Relief
 from landfast.processing.requeue import Requeue
 from landfast.processing.settle import Settler
-from landfast.processing.shares import Hold, Shares
+from landfast.processing.shares import Shares
 from landfast.processing.stopping import Stopping
 from landfast.processing.suspects import Suspects
 from landfast.processing.switches import LOOK_EVERY, Bench, Pauses, Switches
@@ -50,15 +50,6 @@ LAST_SETTLEMENTS_SECONDS = 5.0
 what is left is found by its receipt."""
 
 Loop = Callable[[], Coroutine[Any, Any, None]]
-
-
-class Took(IntEnum):
-    """What a claim came to."""
-
-    NOTHING = 0
-    ALL_THERE_WAS = 1
-    ALL_IT_ASKED_FOR = 2
-    """There may be more."""
 
 
 class Worker:
@@ -86,7 +77,7 @@ class Worker:
         self._wakeup = wakeup
         self._clock = clock
         self._worker = worker
-        self._hands = hands
+        self._count = hands
         self._lease = lease
         self._claims = 0
         self._stopping = Stopping(clock)
@@ -105,11 +96,11 @@ class Worker:
         watch = Watch(hung)
         self._switches.recall = lambda: watch.recall(pauses.taken_back(registry.handlers))
         transactor = Transactor(ledger, registry, clock, self._threads, watch, self._staged)
-        grouping = Grouping(transactor, ledger, self._stopping.is_set, self.outages, pauses)
-        concluding = Conclusion(ledger, clock, chance)
-        self._execution = Execution(inbox, registry, grouping, self.outages, concluding, clock, pauses, self._shares)
-        self._claiming = Claiming(bench, self._shares, self._execution, lease)
+        preparation = Preparation(inbox, registry, clock, pauses)
+        grouping = Grouping(transactor, ledger, self._stopping.is_set, self.outages, pauses, self._shares)
+        self._execution = Execution(preparation, grouping, Conclusion(ledger, clock, chance), self._shares)
         self._relief = Relief(self._execution, self._shares, self._crew, self._settler)
+        self._hands = self._working(Claiming(bench, self._shares, preparation, lease))
         self._suspects = self._running_suspects()
         self._effect_loop = self._performing(Performance(effects, registry, clock, chance, self._threads, watch))
 
@@ -118,7 +109,7 @@ class Worker:
         # By this line the worker is found that `events show` names.
         telemetry.info("worker_started", worker=self._worker, host=socket.gethostname(), pid=os.getpid())
         suspects, tell = self._suspects, self._tell_suspects
-        work: dict[str, Loop] = {f"hand {number}": partial(self._hand, number) for number in range(self._hands)}
+        work: dict[str, Loop] = {f"hand {number}": partial(self._hands.work, number) for number in range(self._count)}
         work["suspects"] = suspects.run_between if tell is None else partial(suspects.report, tell)
         work["effects"] = self._effect_loop.run
         await self._work(work)
@@ -172,7 +163,7 @@ class Worker:
             await self._switches.look()
             await self._requeue.look()
             pace = Pace()
-            while await self._take(pace) or await self._suspects.take() or await self._effect_loop.take():
+            while await self._hands.take(pace) or await self._suspects.take() or await self._effect_loop.take():
                 await self._settler.flush()
                 if self.outages.untold:
                     await self._switches.look()
@@ -199,56 +190,20 @@ class Worker:
             await self._stopping.pause(LOOK_EVERY, self._switches.heard)
             loops.check()
 
-    async def _hand(self, number: int) -> None:
-        pace = Pace()
-        if number >= ENOUGH:
-            await self._crew.rest()  # all at once they would open as many connections, to take one event each
-        while not self._stopping.is_set():
-            try:
-                with self.outages.turn() as may_start:
-                    if may_start:
-                        async with self._gate.shared():
-                            took = await self._take(pace)
-            except StoreError as error:
-                self.outages.trip(str(error))
-                continue
-            if not may_start:
-                await self._stopping.pause(max(0.05, self.outages.wait()))
-            elif took is not Took.ALL_IT_ASKED_FOR or self._crew.is_crowded():
-                # Whatever comes from now on rings for us. To look at once would find little, and pay a whole round of
-                # statements for it.
-                await self._crew.rest()
-
-    async def _take(self, pace: Pace) -> Took:
-        """Claim, execute, settle."""
-        hold = self._shares.open()
-        try:
-            is_probe = self.outages.infrastructure.is_open
-            taken = await self._claiming.claim(hold, pace, token=self._token(), is_probe=is_probe)
-            if taken.is_more or self._shares.is_waited_for(hold):
-                self._crew.call()
-            await self._process(taken.claims, taken.pace, hold)
-        finally:
-            self._shares.close(hold)
-            if self._shares.is_waited_for(hold):
-                self._crew.call()
-        if taken.is_more:
-            return Took.ALL_IT_ASKED_FOR
-        return Took.ALL_THERE_WAS if taken.claims else Took.NOTHING
-
-    async def _process(self, claims: Sequence[Claim], pace: Pace, hold: Hold | None = None) -> bool:
-        if not claims:
-            return False
-        token, count, hold = claims[0].token, len(claims), hold or Hold()
-        self._leases.took(token, count)
-        try:
-            with self._relief.of(hold):
-                settlements = await self._execution.execute(claims, pace, hold)
-        except BaseException:
-            self._leases.gave_back(token, count - hold.let_go)
-            raise
-        await self._settler.submit(settlements)
-        return True
+    def _working(self, claiming: Claiming) -> Hands:
+        return Hands(
+            claiming=claiming,
+            execution=self._execution,
+            settler=self._settler,
+            shares=self._shares,
+            relief=self._relief,
+            leases=self._leases,
+            crew=self._crew,
+            outages=self.outages,
+            gate=self._gate,
+            stopping=self._stopping,
+            new_token=self._token,
+        )
 
     def _performing(self, performance: Performance) -> EffectLoop:
         return EffectLoop(
@@ -279,7 +234,7 @@ class Worker:
 
     async def _run_suspect(self, claim: Claim | ClaimedEffect) -> None:
         if isinstance(claim, Claim):
-            await self._process([claim], Pace())
+            await self._hands.run_alone(claim)
         else:
             await self._effect_loop.perform(claim)
         await self._settler.flush()
