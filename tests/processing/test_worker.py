@@ -15,8 +15,8 @@ from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import WorkerId, token
 from landfast.domain.lifecycle import Signal, State
+from landfast.processing.fairness.pace import Pace
 from landfast.processing.invoke import kill_this_process
-from landfast.processing.pace import Pace
 from landfast.processing.worker import Worker
 from landfast.wakeups.local import LocalWakeup
 from tests.processing.shop import Shop
@@ -199,7 +199,7 @@ async def test_an_inbox_that_is_away_stops_the_hands_and_they_go_on_when_it_is_b
     await live.deliver("evt_1")
     async with running(live, hands=1) as worker:
         await until(lambda: done(live, 1), "done after the outage")
-        assert not worker.outages.infrastructure.is_open
+        assert not worker.breakers.infrastructure.is_open
     assert failures == 0
 
 

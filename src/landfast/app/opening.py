@@ -29,8 +29,8 @@ from landfast.intake.tally import Tally
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.store import Store
 from landfast.ports.wakeup import Wakeup
-from landfast.processing.outages import Outages
-from landfast.processing.registry import Registry
+from landfast.processing.control.breakers import Breakers
+from landfast.processing.handlers.registry import Registry
 from landfast.processing.worker import Worker
 from landfast.providers.catalogue import PROFILES
 from landfast.recovery.erase import erase_again
@@ -142,7 +142,7 @@ async def worker(
             hung=hung,
         )
         both = [DurabilityWatch(name, each.hazards, clock) for name, each in _watched(stores)]
-        judge = partial(_distrust, worker.outages, both)
+        judge = partial(_distrust, worker.breakers, both)
         await stack.enter_async_context(watching(*both, then=judge))
         yield worker
 
@@ -151,8 +151,8 @@ def _watched(stores: Stores) -> list[tuple[str, Store]]:
     return [("inbox", stores.inbox), ("ledger", stores.ledger)]
 
 
-def _distrust(outages: Outages, watches: Sequence[DurabilityWatch]) -> None:
-    outages.distrust("; ".join(watch.unsafe for watch in watches if watch.unsafe))
+def _distrust(breakers: Breakers, watches: Sequence[DurabilityWatch]) -> None:
+    breakers.distrust("; ".join(watch.unsafe for watch in watches if watch.unsafe))
 
 
 @asynccontextmanager

@@ -12,10 +12,10 @@ from landfast.domain.errors import StoreError
 from landfast.domain.ids import Token
 from landfast.domain.outcome import ClaimedEffect
 from landfast.ports.ledger import EffectStore
-from landfast.processing.gate import Gate
-from landfast.processing.leases import Leases
+from landfast.processing.control.gate import Gate
+from landfast.processing.control.leases import Leases
+from landfast.processing.control.stopping import Stopping
 from landfast.processing.perform import Performance
-from landfast.processing.stopping import Stopping
 
 EFFECTS_AT_ONCE = 16
 """Places for effects in one worker. They wait for the network, so there are more of them than hands."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from landfast.domain.ids import HandlerName
 from landfast.domain.outcome import Claim, Settlement
 from landfast.processing.conclude import SLOW_NEIGHBOUR, Conclusion
+from landfast.processing.fairness.pace import Pace
+from landfast.processing.fairness.shares import Hold, Shares
 from landfast.processing.group import Grouping
-from landfast.processing.pace import Pace
 from landfast.processing.prepare import Preparation
-from landfast.processing.shares import Hold, Shares
-from landfast.processing.work import Deferred, Done, Failed, Plan, Work
+from landfast.processing.work import ClaimedEvent, Deferred, Done, Failed, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,24 +25,24 @@ class Execution:
     async def execute(self, claims: Sequence[Claim], pace: Pace, hold: Hold | None = None) -> list[Settlement]:
         """Prepare every event, run what has to run, and say what each comes to that was not let go of meanwhile."""
         hold = hold or Hold()
-        hold.plans = {claim.event_id: self.preparation.prepare(claim) for claim in claims}
-        for works in self._by_handler(hold.plans.values()):
+        hold.events = {claim.event_id: self.preparation.prepare(claim) for claim in claims}
+        for works in self._by_handler(hold.events.values()):
             await self.grouping.run(works, hold, pace)
-        pace.went(count=len(claims), seconds=sum(map(_seconds, hold.plans.values())))
+        pace.went(count=len(claims), seconds=sum(map(_seconds, hold.events.values())))
         self.shares.went(hold)
-        return await self.conclusion.conclude(_taken(hold.plans.values()))
+        return await self.conclusion.conclude(_taken(hold.events.values()))
 
     async def let_go(self, hold: Hold) -> list[Settlement]:
         """A handler is slow: what it does not run now is no longer this hand's. What is decided is settled. The rest
         goes back to the inbox untried, for other hands and other workers."""
-        going = _taken(plan for event, plan in hold.plans.items() if event not in hold.running)
+        going = _taken(plan for event, plan in hold.events.items() if event not in hold.running)
         hold.let_go += len(going)
         for plan in going:
             for work in plan.works:
                 plan.results.setdefault(work, Deferred(SLOW_NEIGHBOUR, 0.0))
         return await self.conclusion.conclude(going)
 
-    def _by_handler(self, plans: Iterable[Plan]) -> list[list[Work]]:
+    def _by_handler(self, plans: Iterable[ClaimedEvent]) -> list[list[Work]]:
         """What has to run, by handler. Those that were slow the last time come last, so that nobody waits for them."""
         found: dict[HandlerName, list[Work]] = {}
         for plan in plans:
@@ -51,7 +51,7 @@ class Execution:
         return sorted(found.values(), key=lambda works: works[0].handler.name in self.shares.slow)
 
 
-def _taken(plans: Iterable[Plan]) -> list[Plan]:
+def _taken(plans: Iterable[ClaimedEvent]) -> list[ClaimedEvent]:
     """Those that nobody has taken before: each is settled once."""
     taken = [plan for plan in plans if not plan.is_let_go]
     for plan in taken:
@@ -59,5 +59,5 @@ def _taken(plans: Iterable[Plan]) -> list[Plan]:
     return taken
 
 
-def _seconds(plan: Plan) -> float:
+def _seconds(plan: ClaimedEvent) -> float:
     return sum(result.seconds for result in plan.results.values() if isinstance(result, Done | Failed))

@@ -23,13 +23,13 @@ from landfast.domain.fault import Fault
 from landfast.domain.outcome import ReceiptKey
 from landfast.ports.ledger import Ledger
 from landfast.processing.conclude import RECALLED
-from landfast.processing.error_text import line_of, logged, name_of
+from landfast.processing.control.breakers import Breakers, Turn
+from landfast.processing.control.switches import Pauses
+from landfast.processing.fairness.pace import Pace
+from landfast.processing.fairness.shares import Hold, Shares
+from landfast.processing.handlers.error_text import line_of, logged, name_of
+from landfast.processing.handlers.registry import Handler
 from landfast.processing.invoke import RecalledError
-from landfast.processing.outages import Outages, Turn
-from landfast.processing.pace import Pace
-from landfast.processing.registry import Handler
-from landfast.processing.shares import Hold, Shares
-from landfast.processing.switches import Pauses
 from landfast.processing.transact import StumbledError, Transactor
 from landfast.processing.work import Deferred, Failed, Paused, Result, Work
 
@@ -76,7 +76,7 @@ class Grouping:
     transactor: Transactor
     ledger: Ledger
     is_stopping: Callable[[], bool]
-    outages: Outages
+    breakers: Breakers
     pauses: Pauses = field(default_factory=Pauses)
     shares: Shares = field(default_factory=Shares)
     excuses: Excuses = field(default_factory=Excuses)
@@ -94,7 +94,7 @@ class Grouping:
                 group, rest = batch[:size], batch[size:]
                 hold.runs(handler, group)
                 attempted = await self._attempt(handler, group, pace, conflicts)
-                hold.note(self.outages.learn(handler.name, attempted.decided))
+                hold.note(self.breakers.learn(handler.name, attempted.decided))
                 hold.runs_nothing()
             conflicts = conflicts + 1 if attempted.conflicted else 0
             waiting.extendleft([rest, *reversed(attempted.again)])
@@ -113,7 +113,7 @@ class Grouping:
         elif paused := self.pauses.of(handler):
             yield paused
         else:
-            with self.outages.turn_of(handler.name) as turn:
+            with self.breakers.turn_of(handler.name) as turn:
                 yield turn
 
     async def _attempt(self, handler: Handler, group: list[Work], pace: Pace, conflicts: int) -> Attempted:

@@ -10,17 +10,17 @@ from enum import IntEnum
 from landfast.domain.errors import StoreError
 from landfast.domain.ids import Token
 from landfast.domain.outcome import Claim
-from landfast.processing.claiming import Claiming
-from landfast.processing.crew import ENOUGH, Crew
+from landfast.processing.claim import Claiming
+from landfast.processing.control.breakers import Breakers
+from landfast.processing.control.gate import Gate
+from landfast.processing.control.leases import Leases
+from landfast.processing.control.stopping import Stopping
 from landfast.processing.execute import Execution
-from landfast.processing.gate import Gate
-from landfast.processing.leases import Leases
-from landfast.processing.outages import Outages
-from landfast.processing.pace import Pace
-from landfast.processing.relief import Relief
+from landfast.processing.fairness.hand_pool import BUSY_LOOP_HANDS, HandPool
+from landfast.processing.fairness.pace import Pace
+from landfast.processing.fairness.relief import Relief
+from landfast.processing.fairness.shares import Hold, Shares
 from landfast.processing.settle import Settler
-from landfast.processing.shares import Hold, Shares
-from landfast.processing.stopping import Stopping
 
 
 class Took(IntEnum):
@@ -40,8 +40,8 @@ class Hands:
     shares: Shares
     relief: Relief
     leases: Leases
-    crew: Crew
-    outages: Outages
+    pool: HandPool
+    breakers: Breakers
     gate: Gate
     stopping: Stopping
     new_token: Callable[[], Token]
@@ -49,31 +49,31 @@ class Hands:
     async def work(self, number: int) -> None:
         """One hand, until the stop."""
         pace = Pace()
-        if number >= ENOUGH:
-            await self.crew.rest()  # all at once they would open as many connections, to take one event each
+        if number >= BUSY_LOOP_HANDS:
+            await self.pool.rest()  # all at once they would open as many connections, to take one event each
         while not self.stopping.is_set():
             try:
-                with self.outages.turn() as may_start:
+                with self.breakers.turn() as may_start:
                     if may_start:
                         async with self.gate.shared():
                             took = await self.take(pace)
             except StoreError as error:
-                self.outages.trip(str(error))
+                self.breakers.trip(str(error))
                 continue
             if not may_start:
-                await self.stopping.pause(max(0.05, self.outages.wait()))
-            elif took is not Took.ALL_IT_ASKED_FOR or self.crew.is_crowded():
+                await self.stopping.pause(max(0.05, self.breakers.wait()))
+            elif took is not Took.ALL_IT_ASKED_FOR or self.pool.is_crowded():
                 # Whatever comes from now on rings for us. To look at once would find little, and pay a whole round of
                 # statements for it.
-                await self.crew.rest()
+                await self.pool.rest()
 
     async def take(self, pace: Pace) -> Took:
         """Claim, execute, settle."""
         with self._held() as hold:
-            is_probe = self.outages.infrastructure.is_open
+            is_probe = self.breakers.infrastructure.is_open
             taken = await self.claiming.claim(hold, pace, token=self.new_token(), is_probe=is_probe)
             if taken.is_more or self.shares.is_waited_for(hold):
-                self.crew.call()
+                self.pool.call()
             if taken.claims:
                 with self.leases.taken(taken.claims, hold), self.relief.of(hold):
                     settlements = await self.execution.execute(taken.claims, taken.pace, hold)
@@ -98,4 +98,4 @@ class Hands:
         finally:
             self.shares.close(hold)
             if self.shares.is_waited_for(hold):
-                self.crew.call()
+                self.pool.call()

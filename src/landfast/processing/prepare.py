@@ -19,9 +19,9 @@ from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, Outcome, ReceiptKey, Settlement, Tries
 from landfast.domain.unhandled import Unhandled
 from landfast.ports.clock import Clock
-from landfast.processing.registry import Handler, Registry
-from landfast.processing.switches import Pauses
-from landfast.processing.work import Deferred, Failed, Paused, Plan, Result, Spent, Work
+from landfast.processing.control.switches import Pauses
+from landfast.processing.handlers.registry import Handler, Registry
+from landfast.processing.work import ClaimedEvent, Deferred, Failed, Paused, Result, Spent, Work
 
 CRASHES_AT_MOST = 3
 """Crashes while running alone before an event is a dead letter: one may be bad luck, a second too, not a third."""
@@ -39,7 +39,7 @@ class Preparation:
     clock: Clock
     pauses: Pauses = field(default_factory=Pauses)
 
-    def prepare(self, claim: Claim) -> Plan:
+    def prepare(self, claim: Claim) -> ClaimedEvent:
         try:
             return self._prepare(claim)
         except Exception as unexpected:  # noqa: BLE001 - its neighbours of this claim go on
@@ -52,12 +52,14 @@ class Preparation:
             return ()
         return [one for one in self.registry.handlers_for(source, type_) if one.name not in self.pauses.handlers]
 
-    def _prepare(self, claim: Claim) -> Plan:
+    def _prepare(self, claim: Claim) -> ClaimedEvent:
         if switch := self.pauses.sources.get(claim.source):
-            return Plan(claim, settlement=_signal(claim, Signal.PAUSE, reason=switch.reason, message=switch.why))
+            return ClaimedEvent(
+                claim, settlement=_signal(claim, Signal.PAUSE, reason=switch.reason, message=switch.why)
+            )
         wants = self.registry.wants_of(claim.source)
         if wants.ignores(claim.type):
-            return Plan(claim, settlement=_unwanted(claim))
+            return ClaimedEvent(claim, settlement=_unwanted(claim))
         handlers = self.registry.handlers_for(claim.source, claim.type)
         if claim.crashes >= CRASHES_AT_MOST and handlers:
             # Before decoding: the bytes themselves may be what kills us.
@@ -66,10 +68,10 @@ class Preparation:
         try:
             data = body.decode(claim.body, headers.get("content-type"))
         except MalformedBodyError as error:
-            return Plan(claim, settlement=_refused(claim, str(error)))
+            return ClaimedEvent(claim, settlement=_refused(claim, str(error)))
         if not handlers:
-            return Plan(claim, settlement=_untaken(claim, wants.unhandled))
-        plan = Plan(claim)
+            return ClaimedEvent(claim, settlement=_untaken(claim, wants.unhandled))
+        plan = ClaimedEvent(claim)
         for handler in handlers:
             tries = claim.tries.get(handler.name, Tries())
             event = _event(claim, data=data, headers=headers, attempt=tries.count + 1)
@@ -89,12 +91,12 @@ class Preparation:
         left = (tries.due - self.clock.now()).total_seconds()
         return left if left > CLOCK_SKEW_SECONDS else 0.0
 
-    def _decided(self, claim: Claim, result: Result) -> Plan:
+    def _decided(self, claim: Claim, result: Result) -> ClaimedEvent:
         """One whose body is not even looked at: the same for all of its handlers."""
         handlers = self.registry.handlers_for(claim.source, claim.type)
         if not handlers:
-            return Plan(claim, settlement=_signal(claim, Signal.SHELVE, reason="no_handler"))
-        plan = Plan(claim)
+            return ClaimedEvent(claim, settlement=_signal(claim, Signal.SHELVE, reason="no_handler"))
+        plan = ClaimedEvent(claim)
         for handler in handlers:
             attempt = claim.tries.get(handler.name, Tries()).count + 1
             event = _event(claim, data=None, headers=MappingProxyType({}), attempt=attempt)

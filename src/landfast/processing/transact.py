@@ -19,15 +19,15 @@ from landfast.domain.json_limits import excess
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, StagedEffect
 from landfast.ports.clock import Clock
 from landfast.ports.ledger import Ledger, LedgerTransaction
-from landfast.processing.error_text import name_of, text_of
+from landfast.processing.fairness.pace import GROUP_SECONDS_AT_MOST
+from landfast.processing.handlers.error_text import name_of, text_of
+from landfast.processing.handlers.registry import Handler, Registry
+from landfast.processing.handlers.threads import Threads
+from landfast.processing.handlers.transaction import BlockingTransaction, Stage, Transaction
 from landfast.processing.invoke import HandlerRaisedError, Watch, invoke
-from landfast.processing.pace import HANDLER_TIME
-from landfast.processing.registry import Handler, Registry
-from landfast.processing.threads import Threads
-from landfast.processing.transaction import BlockingTransaction, Stage, Transaction
 from landfast.processing.work import Buried, Done, Result, Work
 
-RESULT_AT_MOST = 64 * 1024
+RESULT_BYTES_AT_MOST = 64 * 1024
 """Bytes of a handler's stored result: ids and a compact response, not a second copy of the body."""
 
 
@@ -117,7 +117,7 @@ class Transactor:
                 raise StumbledError(work, raised.error, self.clock.monotonic() - started) from raised.error
             handled.seconds[work.receipt] = self.clock.monotonic() - started
             spent += handled.seconds[work.receipt]
-            if spent > HANDLER_TIME:
+            if spent > GROUP_SECONDS_AT_MOST:
                 break
         return handled
 
@@ -148,6 +148,8 @@ def _encoded(result: Any) -> bytes:
         ) from error
     if what := excess(encoded):
         raise HandlerRaisedError(UserError(f"the handler's return value {what}; return ids"))
-    if len(encoded) > RESULT_AT_MOST:
-        raise HandlerRaisedError(UserError(f"the handler's return value is over {RESULT_AT_MOST} bytes; return ids"))
+    if len(encoded) > RESULT_BYTES_AT_MOST:
+        raise HandlerRaisedError(
+            UserError(f"the handler's return value is over {RESULT_BYTES_AT_MOST} bytes; return ids")
+        )
     return encoded

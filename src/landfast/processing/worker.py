@@ -16,33 +16,33 @@ from landfast.domain.outcome import Claim, ClaimedEffect
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.wakeup import Wakeup
-from landfast.processing.claiming import Claiming
+from landfast.processing.claim import Claiming
 from landfast.processing.conclude import Conclusion
-from landfast.processing.crew import Crew
+from landfast.processing.control.breakers import Breakers
+from landfast.processing.control.gate import Gate
+from landfast.processing.control.leases import Leases
+from landfast.processing.control.loops import Loops
+from landfast.processing.control.requeue import Requeue
+from landfast.processing.control.stopping import Stopping
+from landfast.processing.control.suspects import Suspects
+from landfast.processing.control.switches import SWITCH_POLL_SECONDS, Pauses, Switches, WorkerInbox
 from landfast.processing.effect_loop import EffectLoop
 from landfast.processing.execute import Execution
-from landfast.processing.gate import Gate
+from landfast.processing.fairness.hand_pool import HandPool
+from landfast.processing.fairness.pace import Pace
+from landfast.processing.fairness.relief import Relief
+from landfast.processing.fairness.shares import Shares
 from landfast.processing.group import Grouping
+from landfast.processing.handlers.registry import Registry
+from landfast.processing.handlers.threads import Threads
 from landfast.processing.hands import Hands
-from landfast.processing.invoke import GRACE, Watch, kill_this_process
-from landfast.processing.leases import Leases
-from landfast.processing.loops import Loops
-from landfast.processing.outages import Outages
-from landfast.processing.pace import Pace
+from landfast.processing.invoke import CANCEL_GRACE_SECONDS, Watch, kill_this_process
 from landfast.processing.perform import Performance
 from landfast.processing.prepare import Preparation
-from landfast.processing.registry import Registry
-from landfast.processing.relief import Relief
-from landfast.processing.requeue import Requeue
 from landfast.processing.settle import Settler
-from landfast.processing.shares import Shares
-from landfast.processing.stopping import Stopping
-from landfast.processing.suspects import Suspects
-from landfast.processing.switches import LOOK_EVERY, Bench, Pauses, Switches
-from landfast.processing.threads import Threads
 from landfast.processing.transact import Transactor
 
-POLL = 1.0
+WAKEUP_POLL_SECONDS = 1.0
 """Seconds between looks at the inbox when nobody nudges us: what a lost wakeup costs at most."""
 
 LAST_SETTLEMENTS_SECONDS = 5.0
@@ -57,7 +57,7 @@ class Worker:
         self,
         *,
         registry: Registry,
-        bench: Bench,
+        bench: WorkerInbox,
         ledger: Ledger,
         effects: EffectStore,
         wakeup: Wakeup,
@@ -81,25 +81,25 @@ class Worker:
         self._lease = lease
         self._claims = 0
         self._stopping = Stopping(clock)
-        self._crew = Crew(hands, clock)
+        self._pool = HandPool(hands, clock)
         self._shares = Shares(hands, registry.handlers, registry.source_limits)
         self._staged = asyncio.Event()
-        self._gate = Gate(clock, lambda: registry.longest_deadline() + GRACE)
+        self._gate = Gate(clock, lambda: registry.longest_deadline() + CANCEL_GRACE_SECONDS)
         self._tell_suspects = tell_suspects
         self._threads = Threads()
         self._leases, self._effect_leases = Leases(), Leases()
-        self.outages = Outages(clock, has_handler=lambda name: any(name == one.name for one in registry.handlers))
+        self.breakers = Breakers(clock, has_handler=lambda name: any(name == one.name for one in registry.handlers))
         pauses = Pauses()
-        self._switches = Switches(bench, self.outages, pauses, clock, worker.hex(), self._crew.call)
+        self._switches = Switches(bench, self.breakers, pauses, clock, worker.hex(), self._pool.call)
         self._requeue = Requeue(bench, registry)
         self._settler = Settler(bench, clock, self._leases)
         watch = Watch(hung)
         self._switches.recall = lambda: watch.recall(pauses.taken_back(registry.handlers))
         transactor = Transactor(ledger, registry, clock, self._threads, watch, self._staged)
         preparation = Preparation(inbox, registry, clock, pauses)
-        grouping = Grouping(transactor, ledger, self._stopping.is_set, self.outages, pauses, self._shares)
+        grouping = Grouping(transactor, ledger, self._stopping.is_set, self.breakers, pauses, self._shares)
         self._execution = Execution(preparation, grouping, Conclusion(ledger, clock, chance), self._shares)
-        self._relief = Relief(self._execution, self._shares, self._crew, self._settler)
+        self._relief = Relief(self._execution, self._shares, self._pool, self._settler)
         self._hands = self._working(Claiming(bench, self._shares, preparation, lease))
         self._suspects = self._running_suspects()
         self._effect_loop = self._performing(Performance(effects, registry, clock, chance, self._threads, watch))
@@ -146,7 +146,7 @@ class Worker:
     def stop(self) -> None:
         self._stopping.set()
         self._staged.set()
-        self._crew.dismiss()
+        self._pool.dismiss()
         self._settler.stop()
 
     async def let_go(self) -> None:
@@ -165,7 +165,7 @@ class Worker:
             pace = Pace()
             while await self._hands.take(pace) or await self._suspects.take() or await self._effect_loop.take():
                 await self._settler.flush()
-                if self.outages.untold:
+                if self.breakers.untold:
                     await self._switches.look()
         finally:
             self._settler.close()
@@ -187,7 +187,7 @@ class Worker:
     async def _hear_first(self, loops: Loops) -> None:
         """Nothing is claimed before it is known what operators have paused."""
         while not (self._stopping.is_set() or self._switches.heard.is_set()):
-            await self._stopping.pause(LOOK_EVERY, self._switches.heard)
+            await self._stopping.pause(SWITCH_POLL_SECONDS, self._switches.heard)
             loops.check()
 
     def _working(self, claiming: Claiming) -> Hands:
@@ -198,8 +198,8 @@ class Worker:
             shares=self._shares,
             relief=self._relief,
             leases=self._leases,
-            crew=self._crew,
-            outages=self.outages,
+            pool=self._pool,
+            breakers=self.breakers,
             gate=self._gate,
             stopping=self._stopping,
             new_token=self._token,
@@ -215,7 +215,7 @@ class Worker:
             new_token=self._token,
             staged=self._staged,
             stopping=self._stopping,
-            is_safe=lambda: not self.outages.unsafe,
+            is_safe=lambda: not self.breakers.unsafe,
         )
 
     def _running_suspects(self) -> Suspects:
@@ -226,7 +226,7 @@ class Worker:
             new_token=self._token,
             run=self._run_suspect,
             stopping=self._stopping,
-            outages=self.outages,
+            breakers=self.breakers,
             threads=self._threads,
             gate=self._gate,
             clock=self._clock,
@@ -242,14 +242,14 @@ class Worker:
     async def _listen(self) -> None:
         """Wake one hand per hint, and one a second without any: a hand that finds much wakes the next."""
         while True:
-            await self._wakeup.wait(POLL)
-            self._crew.call()
+            await self._wakeup.wait(WAKEUP_POLL_SECONDS)
+            self._pool.call()
 
     async def _agree(self) -> None:
         """With all other workers, on what is to be left alone: once a second, and at once when we know better."""
         while not self._stopping.is_set():
             await self._switches.look()
-            await self._stopping.pause(LOOK_EVERY, self.outages.changed)
+            await self._stopping.pause(SWITCH_POLL_SECONDS, self.breakers.changed)
 
     def _token(self) -> Token:
         self._claims += 1

@@ -12,7 +12,7 @@ CHUNK = 1_000
 """Events that are made ready in one statement, so that no claim waits for a whole backlog."""
 
 
-class Bench(Workbench, Switchboard, Protocol):
+class WorkerInbox(Workbench, Switchboard, Protocol):
     """An inbox."""
 
 
@@ -26,7 +26,7 @@ async def open_breakers(board: Switchboard) -> Sequence[Switch]:
     return [switch for switch in await board.switches() if switch.kind is SwitchKind.BREAKER]
 
 
-async def resume(inbox: Bench, kind: SwitchKind, name: str) -> int | None:
+async def resume(inbox: WorkerInbox, kind: SwitchKind, name: str) -> int | None:
     """Release the switch and make ready what it had paused; how many, or None where it was not thrown.
 
     Crash between the two: the workers find what waits for nothing. A worker that has not heard of it yet may pause a

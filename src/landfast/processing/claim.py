@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from landfast.domain.ids import Token
 from landfast.domain.outcome import Claim
 from landfast.ports.inbox import Workbench
-from landfast.processing.pace import Pace
+from landfast.processing.fairness.pace import Pace
+from landfast.processing.fairness.shares import Choice, Hold, Shares, sharers_of
 from landfast.processing.prepare import Preparation
-from landfast.processing.shares import Choice, Hold, Shares, sharers_of
 
 
 @dataclass(frozen=True, slots=True)

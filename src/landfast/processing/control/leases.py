@@ -17,7 +17,7 @@ from landfast.domain.outcome import Claim
 from landfast.ports.clock import Clock
 from landfast.ports.inbox import Workbench
 from landfast.ports.ledger import EffectStore
-from landfast.processing.shares import Hold
+from landfast.processing.fairness.shares import Hold
 
 
 class Leases:

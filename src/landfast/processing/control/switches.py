@@ -15,37 +15,37 @@ from landfast.domain.errors import StoreError
 from landfast.domain.switch import Switch, SwitchKind
 from landfast.ports.clock import Clock
 from landfast.ports.inbox import Switchboard, Workbench
-from landfast.processing.outages import Outages
-from landfast.processing.registry import Handler
+from landfast.processing.control.breakers import Breakers
+from landfast.processing.handlers.registry import Handler
 from landfast.processing.work import Paused
 
-LOOK_EVERY = 1.0
+SWITCH_POLL_SECONDS = 1.0
 """Seconds: what a pause, or somebody else's breaker, takes to reach this worker."""
 
-HEARSAY = 1.0
+HEARD_BREAKER_SECONDS = 1.0
 """Seconds that another's open breaker stops us, before we try for ourselves: our own probes say how long to wait for a
 database that is away for all."""
 
-DOUBT = 30.0
+DOUBT_SECONDS = 30.0
 """Seconds for which a worker is not believed whose breaker was open when our probe succeeded: a machine that alone has
 lost its way to the database must not stop the others again and again."""
 
-LINGER = 5.0
+RESUME_LINGER_SECONDS = 5.0
 """Seconds for which we go on looking for what a released switch had paused: a worker may be pausing an event for it
 at this moment."""
 
-RESUME_EVERY = 30.0
+RESUME_SCAN_SECONDS = 30.0
 """Seconds. What no worker saw being released, such as a switch that ran out while none was there, waits no longer. To
 look through half a million events that must still wait takes 0.2 s."""
 
-RESUMED_AT_ONCE = 1_000
+RESUME_BATCH_EVENTS = 1_000
 """In one statement, so that no claim waits for a whole backlog."""
 
-PROBES = 10
+PROBE_EVENTS = 10
 """Events that are brought back while a breaker is open: somebody has to be the probe, and the rest would wait again."""
 
 
-class Bench(Workbench, Switchboard, Protocol):
+class WorkerInbox(Workbench, Switchboard, Protocol):
     """The workers' views of an inbox."""
 
 
@@ -73,8 +73,8 @@ class Pauses:
 
 @dataclass(slots=True)
 class Switches:
-    bench: Bench
-    outages: Outages
+    bench: WorkerInbox
+    breakers: Breakers
     pauses: Pauses
     clock: Clock
     who: str
@@ -103,20 +103,20 @@ class Switches:
 
     async def _tell(self) -> None:
         """Crash after a switch was thrown: it runs out by itself. Before it was released: the same."""
-        self.outages.changed.clear()
-        for name in sorted(self.outages.untold):
-            self.outages.untold.discard(name)
+        self.breakers.changed.clear()
+        for name in sorted(self.breakers.untold):
+            self.breakers.untold.discard(name)
             try:
                 await self._tell_of(name)
             except StoreError:
-                self.outages.untold.add(name)
+                self.breakers.untold.add(name)
                 raise
 
     async def _tell_of(self, name: str) -> None:
-        breaker = self.outages.breaker(name)
+        breaker = self.breakers.breaker(name)
         if not breaker.is_open:
             if teller := self._believed.pop(name, None):
-                self._doubted[teller] = self.clock.monotonic() + DOUBT
+                self._doubted[teller] = self.clock.monotonic() + DOUBT_SECONDS
             await self.bench.release(SwitchKind.BREAKER, name)
         elif wait := breaker.remaining(self.clock.monotonic()):
             await self.bench.throw(SwitchKind.BREAKER, name, why=breaker.why, who=self.who, lasting=wait)
@@ -129,9 +129,9 @@ class Switches:
             if kind is SwitchKind.BREAKER and switch != self._heard.get((kind, name)):
                 self._hear_of(switch)
         for kind, name in self._heard.keys() - now.keys():
-            self._lingers_until = self.clock.monotonic() + LINGER
+            self._lingers_until = self.clock.monotonic() + RESUME_LINGER_SECONDS
             if kind is SwitchKind.BREAKER:
-                self.outages.hope(name)
+                self.breakers.hope(name)
         self._heard = now
         self.heard.set()
         self.recall()
@@ -141,15 +141,15 @@ class Switches:
             return
         self._doubted.pop(breaker.who, None)
         self._believed[breaker.name] = breaker.who
-        self.outages.hear(breaker.name, min(HEARSAY, _seconds(breaker)), breaker.why, breaker.who)
+        self.breakers.hear(breaker.name, min(HEARD_BREAKER_SECONDS, _seconds(breaker)), breaker.why, breaker.who)
 
     async def _resume(self) -> None:
         now = self.clock.monotonic()
-        if now > self._lingers_until and now - self._resumed_at < RESUME_EVERY:
+        if now > self._lingers_until and now - self._resumed_at < RESUME_SCAN_SECONDS:
             return  # to look through a large backlog costs more than to read a few switches
         self._resumed_at = now
-        is_probing = any(breaker.is_open for breaker in self.outages.handlers.values())
-        limit = PROBES if is_probing else RESUMED_AT_ONCE
+        is_probing = any(breaker.is_open for breaker in self.breakers.handlers.values())
+        limit = PROBE_EVENTS if is_probing else RESUME_BATCH_EVENTS
         while count := await self.bench.resume(limit=limit):
             telemetry.info("resumed", count=count)
             self.resumed()
@@ -159,4 +159,4 @@ class Switches:
 
 def _seconds(switch: Switch) -> float:
     """By the clock of whoever threw it: ours may be another."""
-    return HEARSAY if switch.until is None else (switch.until - switch.at).total_seconds()
+    return HEARD_BREAKER_SECONDS if switch.until is None else (switch.until - switch.at).total_seconds()

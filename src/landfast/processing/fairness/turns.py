@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-PATIENCE_SECONDS = 0.1
+OVERTAKEN_PATIENCE_SECONDS = 0.1
 """From when others have overtaken a group until handlers are kept free for it: some claims of quick events, so that
 what would be its turn in a moment anyway costs nobody anything. With slow ones the spans grow by themselves."""
 
-SPAN_AT_MOST = 128
+KEPT_SPAN_TENTHS = 128
 """Times the patience, about 13 s: so long nobody's events are kept waiting because a handler that they do not need
 hangs. Two handlers that both run for longer are free together by chance only."""
 
@@ -86,7 +86,7 @@ def _is_kept(seconds: float) -> bool:
     """Whether handlers are kept free for a group that was overtaken so long ago: in the 2nd tenth of a second, in the
     5th to 8th, the 17th to 32nd, and so on. So nobody is kept waiting for longer than the group has waited, as one of
     its handlers may hang; and one of these spans is longer than its handlers run."""
-    tenths = int(seconds / PATIENCE_SECONDS)
-    if tenths < 2 * SPAN_AT_MOST:
+    tenths = int(seconds / OVERTAKEN_PATIENCE_SECONDS)
+    if tenths < 2 * KEPT_SPAN_TENTHS:
         return tenths.bit_length() % 2 == 1
-    return tenths // SPAN_AT_MOST % 2 == 0
+    return tenths // KEPT_SPAN_TENTHS % 2 == 0

@@ -12,10 +12,10 @@ from types import MappingProxyType
 
 from landfast.domain.flow import Flow
 from landfast.domain.ids import EventId, HandlerName
-from landfast.processing.pace import Pace
-from landfast.processing.registry import Handler
-from landfast.processing.turns import Group, Sharer, Turns, handlers_in
-from landfast.processing.work import Plan, Result, Work
+from landfast.processing.fairness.pace import Pace
+from landfast.processing.fairness.turns import Group, Sharer, Turns, handlers_in
+from landfast.processing.handlers.registry import Handler
+from landfast.processing.work import ClaimedEvent, Result, Work
 
 
 def sharers_of(source: str, handlers: Iterable[Handler]) -> Group:
@@ -34,7 +34,7 @@ class Hold:
     """Who was at the limit when it began to claim: nothing of theirs may come of it."""
     sharers: frozenset[Sharer] | None = None
     """Whose events it holds. None while it claims: they may be anybody's who was not full."""
-    plans: dict[EventId, Plan] = field(default_factory=dict)
+    events: dict[EventId, ClaimedEvent] = field(default_factory=dict)
     running: frozenset[EventId] = frozenset()
     """The events of the transaction that is open now."""
     handler: Handler | None = None
@@ -57,14 +57,14 @@ class Hold:
     def note(self, results: Mapping[Work, Result]) -> None:
         """At once, not when all of them are through: whoever lets go of a part of it must know what is decided."""
         for work, result in results.items():
-            self.plans[work.claim.event_id].results[work] = result
+            self.events[work.claim.event_id].results[work] = result
 
     def note_all(self, works: Iterable[Work], result: Result) -> None:
         """The same for all of them that are still this hand's."""
         self.note({work: result for work in works if not self.is_let_go(work)})
 
     def is_let_go(self, work: Work) -> bool:
-        return self.plans[work.claim.event_id].is_let_go
+        return self.events[work.claim.event_id].is_let_go
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class Shares:
     def went(self, hold: Hold) -> None:
         """A claim is through: whoever was not slow in it is slow no longer."""
         if self.slow:
-            ran = {work.handler.name for plan in hold.plans.values() for work in plan.works}
+            ran = {work.handler.name for plan in hold.events.values() for work in plan.works}
             self.slow -= ran - hold.slow
 
     def choose(
