@@ -65,9 +65,8 @@ class Claiming:
         is_thorough = False
         while True:
             flows, is_all = await self.bench.flows(is_thorough=is_thorough)
-            choice = self.shares.choose(
-                hold, flows, self.preparation.handlers_of, now=self.preparation.clock.monotonic()
-            )
+            now = self.preparation.clock.monotonic()
+            choice = self.shares.choose(hold, flows, self.preparation.handlers_of, now=now)
             names = {(flow.source, flow.type) for flow in flows}
             if choice is not None or is_all or (is_thorough and names <= seen):
                 return choice, is_all

@@ -47,15 +47,15 @@ class Conclusion:
     chance: Chance
     budgets: dict[HandlerName, RetryBudget] = field(default_factory=dict)
 
-    async def conclude(self, plans: Sequence[ClaimedEvent]) -> list[Settlement]:
+    async def conclude(self, events: Sequence[ClaimedEvent]) -> list[Settlement]:
         """What each event comes to. Some were decided before anything ran."""
-        decided = [plan.settlement for plan in plans if plan.settlement is not None]
-        events = [self._open(plan.claim, plan.results) for plan in plans if plan.settlement is None]
-        await self._bury(events)
-        await self._look_back(events)
-        return decided + [_settlement(findings) for findings in events]
+        decided = [event.settlement for event in events if event.settlement is not None]
+        found = [self._findings(event.claim, event.results) for event in events if event.settlement is None]
+        await self._bury(found)
+        await self._look_back(found)
+        return decided + [_settlement(findings) for findings in found]
 
-    def _open(self, claim: Claim, results: Mapping[Work, Result]) -> Findings:
+    def _findings(self, claim: Claim, results: Mapping[Work, Result]) -> Findings:
         findings = Findings(claim, dict(claim.tries))
         for work, result in results.items():
             findings.digest = work.receipt.digest
@@ -139,13 +139,13 @@ class Conclusion:
             telemetry.error("not_judged", event=work.claim.event_id, handler=handler.name, why=logged(unexpected))
             return judged(UnexpectedError())
 
-    async def _bury(self, events: Sequence[Findings]) -> None:
+    async def _bury(self, found: Sequence[Findings]) -> None:
         """Commit the tombstones. A conflict means that somebody finished it after all: then it is done, not dead.
 
         Crash before the COMMIT: the lease expires, and the next claim comes to the same judgement. After it: the next
         claim finds the tombstone and only settles.
         """
-        for findings in events:
+        for findings in found:
             for work, reason in findings.burials.items():
                 forced = frozenset({work.receipt} if findings.claim.forced else ())
                 try:
@@ -160,12 +160,12 @@ class Conclusion:
                 if stands.outcome is Outcome.DEAD:
                     findings.tombstones.append((work.handler.name, reason))
 
-    async def _look_back(self, events: Sequence[Findings]) -> None:
+    async def _look_back(self, found: Sequence[Findings]) -> None:
         """A handler that ran in an earlier claim may be gone from the code by now. Its tombstone still makes the event
         a dead letter, and its receipt still is one of those that make it done."""
         digests = {
             findings.digest: findings
-            for findings in events
+            for findings in found
             if findings.digest is not None and findings.is_over and _was_claimed_before(findings.claim)
         }
         if not digests:

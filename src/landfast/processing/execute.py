@@ -35,29 +35,29 @@ class Execution:
     async def let_go(self, hold: Hold) -> list[Settlement]:
         """A handler is slow: what it does not run now is no longer this hand's. What is decided is settled. The rest
         goes back to the inbox untried, for other hands and other workers."""
-        going = _taken(plan for event, plan in hold.events.items() if event not in hold.running)
+        going = _taken(claimed for event, claimed in hold.events.items() if event not in hold.running)
         hold.let_go += len(going)
-        for plan in going:
-            for work in plan.works:
-                plan.results.setdefault(work, Deferred(SLOW_NEIGHBOUR, 0.0))
+        for claimed in going:
+            for work in claimed.works:
+                claimed.results.setdefault(work, Deferred(SLOW_NEIGHBOUR, 0.0))
         return await self.conclusion.conclude(going)
 
-    def _by_handler(self, plans: Iterable[ClaimedEvent]) -> list[list[Work]]:
+    def _by_handler(self, events: Iterable[ClaimedEvent]) -> list[list[Work]]:
         """What has to run, by handler. Those that were slow the last time come last, so that nobody waits for them."""
         found: dict[HandlerName, list[Work]] = {}
-        for plan in plans:
-            for work in plan.works:
+        for claimed in events:
+            for work in claimed.works:
                 found.setdefault(work.handler.name, []).append(work)
         return sorted(found.values(), key=lambda works: works[0].handler.name in self.shares.slow)
 
 
-def _taken(plans: Iterable[ClaimedEvent]) -> list[ClaimedEvent]:
+def _taken(events: Iterable[ClaimedEvent]) -> list[ClaimedEvent]:
     """Those that nobody has taken before: each is settled once."""
-    taken = [plan for plan in plans if not plan.is_let_go]
-    for plan in taken:
-        plan.is_let_go = True
+    taken = [claimed for claimed in events if not claimed.is_let_go]
+    for claimed in taken:
+        claimed.is_let_go = True
     return taken
 
 
-def _seconds(plan: ClaimedEvent) -> float:
-    return sum(result.seconds for result in plan.results.values() if isinstance(result, Done | Failed))
+def _seconds(claimed: ClaimedEvent) -> float:
+    return sum(result.seconds for result in claimed.results.values() if isinstance(result, Done | Failed))

@@ -71,18 +71,18 @@ class Preparation:
             return ClaimedEvent(claim, settlement=_refused(claim, str(error)))
         if not handlers:
             return ClaimedEvent(claim, settlement=_untaken(claim, wants.unhandled))
-        plan = ClaimedEvent(claim)
+        claimed = ClaimedEvent(claim)
         for handler in handlers:
             tries = claim.tries.get(handler.name, Tries())
             event = _event(claim, data=data, headers=headers, attempt=tries.count + 1)
             work = Work(claim, event, handler, self._receipt(claim, handler.name))
             if switch := self.pauses.handlers.get(handler.name):
-                plan.results[work] = Paused(switch.reason, switch.why)
+                claimed.results[work] = Paused(switch.reason, switch.why)
             elif wait := self._wait(tries, others=len(handlers) - 1):
-                plan.results[work] = Deferred("not_due", wait)
+                claimed.results[work] = Deferred("not_due", wait)
             else:
-                plan.works.append(work)
-        return plan
+                claimed.works.append(work)
+        return claimed
 
     def _wait(self, tries: Tries, *, others: int) -> float:
         """Seconds that this handler still backs off, where the event was woken for another one's sake."""
@@ -96,12 +96,12 @@ class Preparation:
         handlers = self.registry.handlers_for(claim.source, claim.type)
         if not handlers:
             return ClaimedEvent(claim, settlement=_signal(claim, Signal.SHELVE, reason="no_handler"))
-        plan = ClaimedEvent(claim)
+        claimed = ClaimedEvent(claim)
         for handler in handlers:
             attempt = claim.tries.get(handler.name, Tries()).count + 1
             event = _event(claim, data=None, headers=MappingProxyType({}), attempt=attempt)
-            plan.results[Work(claim, event, handler, self._receipt(claim, handler.name))] = result
-        return plan
+            claimed.results[Work(claim, event, handler, self._receipt(claim, handler.name))] = result
+        return claimed
 
     def _receipt(self, claim: Claim, handler: HandlerName) -> ReceiptKey:
         return ReceiptKey(receipt_digest(self.inbox, claim.source, claim.key), handler, claim.run)

@@ -136,7 +136,7 @@ class Shares:
     def went(self, hold: Hold) -> None:
         """A claim is through: whoever was not slow in it is slow no longer."""
         if self.slow:
-            ran = {work.handler.name for plan in hold.events.values() for work in plan.works}
+            ran = {work.handler.name for claimed in hold.events.values() for work in claimed.works}
             self.slow -= ran - hold.slow
 
     def choose(
