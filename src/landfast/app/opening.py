@@ -136,7 +136,7 @@ async def worker(
             chance=chance,
             inbox=stores.identity,
             worker=worker_id,
-            hands=settings.hands,
+            hands=settings.concurrency,
             lease=settings.lease,
             tell_suspects=tell_suspects,
             hung=hung,

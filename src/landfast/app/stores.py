@@ -73,7 +73,7 @@ async def open_ledger(
 ) -> AsyncIterator[LedgerStore]:
     prepare("ledger", settings.ledger, migrate=migrate)
     seal = seal or seal_of(settings)
-    ledger = make_ledger(settings.ledger, clock, chance, hands=settings.hands, seal=seal)
+    ledger = make_ledger(settings.ledger, clock, chance, concurrency=settings.concurrency, seal=seal)
     async with _opened(ledger, migrate=migrate):
         if migrate:
             await check_seal("the ledger", ledger, seal)
@@ -97,7 +97,7 @@ async def migrate_both(settings: Settings, clock: Clock, chance: Chance) -> Sequ
     prepare("ledger", settings.ledger, migrate=True)
     seal = seal_of(settings)
     inbox = make_inbox(settings.store, clock, chance, seal)
-    ledger = make_ledger(settings.ledger, clock, chance, hands=1, seal=seal)
+    ledger = make_ledger(settings.ledger, clock, chance, concurrency=1, seal=seal)
     async with _opened(inbox, migrate=False), _opened(ledger, migrate=False):
         applied = [f"inbox {name}" for name in await inbox.migrate()]
         applied += [f"ledger {name}" for name in await ledger.migrate()]
@@ -149,14 +149,14 @@ def make_inbox(address: Address, clock: Clock, chance: Chance, seal: Seal | None
     return PostgresInbox(address.target, clock=clock, chance=chance, pool=INBOX_POOL, seal=seal)
 
 
-def make_ledger(address: Address, clock: Clock, chance: Chance, *, hands: int, seal: Seal | None = None) -> LedgerStore:
+def make_ledger(address: Address, clock: Clock, chance: Chance, *, concurrency: int, seal: Seal | None = None) -> LedgerStore:
     if address.is_sqlite:
         from landfast.ledgers.sqlite import SqliteLedger
 
         return SqliteLedger(address.target, clock=clock, chance=chance, seal=seal)
     from landfast.ledgers.postgres import PostgresLedger
 
-    named, pool = f"ledger ({address.origin})", hands + LEDGER_SPARE
+    named, pool = f"ledger ({address.origin})", concurrency + LEDGER_SPARE
     return PostgresLedger(address.target, clock=clock, chance=chance, pool=pool, named=named, seal=seal)
 
 

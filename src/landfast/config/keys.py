@@ -40,7 +40,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "port": Key(int, "8420", 0, 65535),
         "intakes": Key(int, "1", 1, 64),
         "workers": Key(int, "1", 0, 64),
-        "hands": Key(int, "16", 1, 256),
+        "concurrency": Key(int, "16", 1, 256),  # of one worker process; the ledger needs a connection for each
         "lease": Key(float, "30", 1, 3600),
         "preset": Key(str, '"critical"', one_of=PRESETS),
         "redis": Key(str, '"redis://127.0.0.1:6379/0"'),
@@ -78,7 +78,7 @@ SOURCE_KEYS: Mapping[str, Key] = MappingProxyType(
         "allow_from": Key(list, '["192.0.2.0/24"]'),
         "unhandled": Key(str, '"done"', one_of=UNHANDLED),
         "ignore": Key(list, '["invoice.*"]'),
-        "concurrency": Key(int, "4", 1, 256),  # as many as a worker can have hands
+        "concurrency": Key(int, "4", 1, 256),  # at most as many as a worker can have
     }
 )
 _MISTAKES = 0.6

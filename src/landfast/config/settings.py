@@ -117,8 +117,9 @@ class Settings:
     port: int = 8420
     intakes: int = 1
     workers: int = 1
-    hands: int
-    """How many events one worker processes at a time: 16 on PostgreSQL; 1 on SQLite, which has one writer."""
+    concurrency: int
+    """How many events one worker process runs at the same time, and so how many hands it has: 16 on PostgreSQL; 1 on
+    SQLite, which has one writer."""
     lease: float = 30.0
     """Seconds until a worker that said nothing is taken for dead. It says something every third of that."""
     preset: str | None = None
