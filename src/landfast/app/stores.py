@@ -149,7 +149,9 @@ def make_inbox(address: Address, clock: Clock, chance: Chance, seal: Seal | None
     return PostgresInbox(address.target, clock=clock, chance=chance, pool=INBOX_POOL, seal=seal)
 
 
-def make_ledger(address: Address, clock: Clock, chance: Chance, *, concurrency: int, seal: Seal | None = None) -> LedgerStore:
+def make_ledger(
+    address: Address, clock: Clock, chance: Chance, *, concurrency: int, seal: Seal | None = None
+) -> LedgerStore:
     if address.is_sqlite:
         from landfast.ledgers.sqlite import SqliteLedger
 
