@@ -35,7 +35,7 @@ from landfast.processing.worker import Worker
 from landfast.providers.catalogue import PROFILES
 from landfast.recovery.erase import erase_again
 
-MOMENT = 1.0
+LAST_COUNTS_SECONDS = 1.0
 """Seconds for the last counts of a process that stops while the inbox is away."""
 
 
@@ -103,7 +103,7 @@ def _key_folder(settings: Settings) -> KeyFolder | None:
 async def _last_word(tally: Tally, *, is_heard: bool) -> None:
     """An inbox that is away is not waited for: this boot then counts as one that crashed."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(None if is_heard else MOMENT):
+        async with asyncio.timeout(None if is_heard else LAST_COUNTS_SECONDS):
             await tally.close()
 
 

@@ -22,9 +22,9 @@ from landfast.ports.store import Store
 from landfast.ports.wakeup import Wakeup
 from landfast.sealing import Seal, load_seal
 
-INBOX_POOL = 4
+INBOX_CONNECTIONS = 4
 """Connections of one process to a PostgreSQL inbox: one records, one claims and settles, one renews, one for people."""
-LEDGER_SPARE = 2
+LEDGER_SPARE_CONNECTIONS = 2
 """Connections to a PostgreSQL ledger besides one for each hand: tombstones and effects must not wait for handlers."""
 
 
@@ -146,7 +146,7 @@ def make_inbox(address: Address, clock: Clock, chance: Chance, seal: Seal | None
         return SqliteInbox(address.target, clock=clock, chance=chance, seal=seal)
     from landfast.inboxes.postgres import PostgresInbox
 
-    return PostgresInbox(address.target, clock=clock, chance=chance, pool=INBOX_POOL, seal=seal)
+    return PostgresInbox(address.target, clock=clock, chance=chance, pool=INBOX_CONNECTIONS, seal=seal)
 
 
 def make_ledger(
@@ -158,7 +158,7 @@ def make_ledger(
         return SqliteLedger(address.target, clock=clock, chance=chance, seal=seal)
     from landfast.ledgers.postgres import PostgresLedger
 
-    named, pool = f"ledger ({address.origin})", concurrency + LEDGER_SPARE
+    named, pool = f"ledger ({address.origin})", concurrency + LEDGER_SPARE_CONNECTIONS
     return PostgresLedger(address.target, clock=clock, chance=chance, pool=pool, named=named, seal=seal)
 
 

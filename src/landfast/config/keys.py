@@ -81,7 +81,7 @@ SOURCE_KEYS: Mapping[str, Key] = MappingProxyType(
         "concurrency": Key(int, "4", 1, 256),  # at most as many as a worker can have
     }
 )
-_MISTAKES = 0.6
+_TYPO_SIMILARITY = 0.6
 """How alike two keys must be for the one to be suggested: one or two wrong letters in a short word."""
 
 
@@ -150,5 +150,5 @@ def of_a_handler(key: str) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?`, or nothing when no known word is close."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=_MISTAKES)
+    found = difflib.get_close_matches(word, list(known), n=1, cutoff=_TYPO_SIMILARITY)
     return f"; did you mean {found[0]!r}?" if found else ""

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 POSTGRES = ("postgresql://", "postgres://")
 
-DAY = 86_400.0
+DAY_SECONDS = 86_400.0
 GIBIBYTE = 2**30
 
 
@@ -136,7 +136,7 @@ class Settings:
     spool_anywhere: bool = False
     """Also in memory, or in a container's own layer, where what is acknowledged goes when the machine or container
     does."""
-    dedup_memory: float = 35 * DAY
+    dedup_memory: float = 35 * DAY_SECONDS
     """Seconds: how long an event is surely known again. One whose own time is longer ago is held."""
     seal: str | None = None
     """Where the master key is, `env:NAME` or `file:PATH`: then what is stored of events is sealed."""

@@ -216,3 +216,7 @@ class Switchboard(Protocol):
     async def release(self, kind: SwitchKind, name: str) -> bool:
         """In force no longer; whether it was there."""
         ...
+
+
+class WorkerInbox(Workbench, Switchboard, Protocol):
+    """What a worker needs of an inbox, and an operator who lifts a switch."""

@@ -14,6 +14,7 @@ from landfast import telemetry
 from landfast.domain.ids import InboxId, Token, WorkerId, token
 from landfast.domain.outcome import Claim, ClaimedEffect
 from landfast.ports.clock import Chance, Clock
+from landfast.ports.inbox import WorkerInbox
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.wakeup import Wakeup
 from landfast.processing.claim import Claiming
@@ -25,7 +26,7 @@ from landfast.processing.control.loops import Loops
 from landfast.processing.control.requeue import Requeue
 from landfast.processing.control.stopping import Stopping
 from landfast.processing.control.suspects import Suspects
-from landfast.processing.control.switches import SWITCH_POLL_SECONDS, Pauses, Switches, WorkerInbox
+from landfast.processing.control.switches import SWITCH_POLL_SECONDS, Pauses, Switches
 from landfast.processing.effect_loop import EffectLoop
 from landfast.processing.execute import Execution
 from landfast.processing.fairness.hand_pool import HandPool
@@ -43,7 +44,7 @@ from landfast.processing.settle import Settler
 from landfast.processing.transact import Transactor
 
 WAKEUP_POLL_SECONDS = 1.0
-"""Seconds between looks at the inbox when nobody nudges us: what a lost wakeup costs at most."""
+"""Between looks at the inbox when nobody nudges us: what a lost wakeup costs at most."""
 
 LAST_SETTLEMENTS_SECONDS = 5.0
 """For what is not settled yet when a worker stops. An inbox that says nothing must not use up the grace of ten seconds;

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from landfast.domain.switch import Switch, SwitchKind
-from landfast.ports.inbox import Switchboard, Workbench
+from landfast.ports.inbox import Switchboard, WorkerInbox
 
-CHUNK = 1_000
+RESUME_CHUNK_EVENTS = 1_000
 """Events that are made ready in one statement, so that no claim waits for a whole backlog."""
-
-
-class WorkerInbox(Workbench, Switchboard, Protocol):
-    """An inbox."""
 
 
 async def paused(board: Switchboard) -> Sequence[Switch]:
@@ -35,6 +30,6 @@ async def resume(inbox: WorkerInbox, kind: SwitchKind, name: str) -> int | None:
     if not await inbox.release(kind, name):
         return None
     total = 0
-    while count := await inbox.resume(limit=CHUNK):
+    while count := await inbox.resume(limit=RESUME_CHUNK_EVENTS):
         total += count
     return total

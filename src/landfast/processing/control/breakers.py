@@ -1,6 +1,6 @@
 """What is broken right now, as this worker knows it: the ledger for everybody, or what one handler needs.
 
-`processing.control.switches` tells the other workers what is found here, and tells here what they have found.
+`processing.control.switches` tells the other workers what opens here, and tells us what opens there.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ LEDGER_BREAKER = "ledger"
 _HANDLER_PREFIX = "handler:"
 
 RECENT_EVENTS = 20
-"""Events of a handler that are remembered: enough to tell an outage from bad luck, and over within one group."""
+"""So many of a handler's last events are remembered: enough to tell an outage from bad luck, and soon forgotten."""
 
 AWAY_EVENTS_TO_OPEN = 10
-"""Of them, if they found something away at their last attempt: half of what was tried. Events and not attempts are
-counted, so that one event whose requests are always answered 503 stops nobody."""
+"""The breaker opens when so many of them found something away at their last attempt: half of what was tried. Events are
+counted and not attempts, so that one event whose requests are always answered 503 stops nobody."""
 
 
 UNSAFE_WAIT_SECONDS = 1.0
-"""Seconds: a hand that finds the databases unsafe asks again after so long."""
+"""A hand that finds the databases unsafe asks again after so long."""
 
 
 class Turn(Enum):
@@ -127,8 +127,8 @@ class Breakers:
         if breaker.hear(self.clock.monotonic(), seconds, why):
             telemetry.error(_told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, why=why, by=who)
 
-    def hope(self, name: str) -> None:
-        """Another worker's breaker has closed, or nobody has confirmed for a while that it must be open."""
+    def half_open(self, name: str) -> None:
+        """Another worker's breaker has closed, or no worker has said for a while that it must be open."""
         self.breaker(name).half_open(self.clock.monotonic())
 
     def breaker(self, name: str) -> Breaker:

@@ -1,6 +1,11 @@
 """What all workers agree on through the inbox: which breakers are open, and what operators have paused.
 
-Where the inbox itself is away nobody can agree on anything, and each worker finds out by itself.
+    this worker                        the inbox                    another worker
+    breaker opens    ── tell ──>   switch in force    ── hear ──>   its breaker is open for 1 s, then it probes itself
+    breaker closes   ── tell ──>   switch is gone     ── hear ──>   its breaker is half open: the next event probes
+
+A worker whose switch turns out to be wrong, because our own probe succeeded, is doubted: for half a minute its switches
+are not heard. While the inbox itself is away, nobody agrees on anything, and each worker finds out by itself.
 """
 
 from __future__ import annotations
@@ -8,45 +13,39 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from landfast import telemetry
 from landfast.domain.errors import StoreError
 from landfast.domain.switch import Switch, SwitchKind
 from landfast.ports.clock import Clock
-from landfast.ports.inbox import Switchboard, Workbench
+from landfast.ports.inbox import WorkerInbox
 from landfast.processing.control.breakers import Breakers
 from landfast.processing.handlers.registry import Handler
 from landfast.processing.work import Paused
 
 SWITCH_POLL_SECONDS = 1.0
-"""Seconds: what a pause, or somebody else's breaker, takes to reach this worker."""
+"""What a pause, or somebody else's breaker, takes to reach this worker."""
 
 HEARD_BREAKER_SECONDS = 1.0
-"""Seconds that another's open breaker stops us, before we try for ourselves: our own probes say how long to wait for a
-database that is away for all."""
+"""Another worker's open breaker stops us for so long. Then we try for ourselves: our own probes say how long to wait
+for a database that is away for all."""
 
 DOUBT_SECONDS = 30.0
-"""Seconds for which a worker is not believed whose breaker was open when our probe succeeded: a machine that alone has
-lost its way to the database must not stop the others again and again."""
+"""For so long a worker is not heard after our probe succeeded while its breaker was open. A machine that alone has lost
+its way to the database must not stop the others again and again."""
 
 RESUME_LINGER_SECONDS = 5.0
-"""Seconds for which we go on looking for what a released switch had paused: a worker may be pausing an event for it
-at this moment."""
+"""After a switch is gone we go on looking for what it had paused: a worker may be pausing an event for it right now."""
 
 RESUME_SCAN_SECONDS = 30.0
-"""Seconds. What no worker saw being released, such as a switch that ran out while none was there, waits no longer. To
-look through half a million events that must still wait takes 0.2 s."""
+"""No event waits longer for a switch that ran out while no worker was there to see it. To look through half a million
+events that must still wait takes 0.2 s."""
 
 RESUME_BATCH_EVENTS = 1_000
-"""In one statement, so that no claim waits for a whole backlog."""
+"""Events that one statement makes ready, so that no claim waits for a whole backlog."""
 
 PROBE_EVENTS = 10
-"""Events that are brought back while a breaker is open: somebody has to be the probe, and the rest would wait again."""
-
-
-class WorkerInbox(Workbench, Switchboard, Protocol):
-    """The workers' views of an inbox."""
+"""Events that are made ready while a breaker is open. One has to be the probe; more of them would only wait again."""
 
 
 @dataclass(slots=True)
@@ -85,15 +84,15 @@ class Switches:
     heard: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the inbox has said for the first time what is switched off."""
     _heard: Mapping[tuple[SwitchKind, str], Switch] = field(default_factory=dict)
-    _believed: dict[str, str] = field(default_factory=dict)
-    """Who told us of a breaker that is open here, by the breaker's name."""
-    _doubted: dict[str, float] = field(default_factory=dict)
-    """Until when, by worker."""
+    _heard_from: dict[str, str] = field(default_factory=dict)
+    """Which worker opened a breaker that is open here, by the breaker's name."""
+    _doubted_until: dict[str, float] = field(default_factory=dict)
+    """By worker."""
     _resumed_at: float = float("-inf")
     _lingers_until: float = float("-inf")
 
     async def look(self) -> None:
-        """Tell, hear, and bring back what waits for nothing any more. An inbox that is away is others' to notice."""
+        """Tell, hear, and make ready what waits for nothing any more. Others notice when the inbox is away."""
         try:
             await self._tell()
             self._hear(await self.bench.switches())
@@ -115,8 +114,8 @@ class Switches:
     async def _tell_of(self, name: str) -> None:
         breaker = self.breakers.breaker(name)
         if not breaker.is_open:
-            if teller := self._believed.pop(name, None):
-                self._doubted[teller] = self.clock.monotonic() + DOUBT_SECONDS
+            if teller := self._heard_from.pop(name, None):
+                self._doubted_until[teller] = self.clock.monotonic() + DOUBT_SECONDS
             await self.bench.release(SwitchKind.BREAKER, name)
         elif wait := breaker.remaining(self.clock.monotonic()):
             await self.bench.throw(SwitchKind.BREAKER, name, why=breaker.why, who=self.who, lasting=wait)
@@ -131,16 +130,16 @@ class Switches:
         for kind, name in self._heard.keys() - now.keys():
             self._lingers_until = self.clock.monotonic() + RESUME_LINGER_SECONDS
             if kind is SwitchKind.BREAKER:
-                self.breakers.hope(name)
+                self.breakers.half_open(name)
         self._heard = now
         self.heard.set()
         self.recall()
 
     def _hear_of(self, breaker: Switch) -> None:
-        if breaker.who == self.who or self.clock.monotonic() < self._doubted.get(breaker.who, float("-inf")):
+        if breaker.who == self.who or self.clock.monotonic() < self._doubted_until.get(breaker.who, float("-inf")):
             return
-        self._doubted.pop(breaker.who, None)
-        self._believed[breaker.name] = breaker.who
+        self._doubted_until.pop(breaker.who, None)
+        self._heard_from[breaker.name] = breaker.who
         self.breakers.hear(breaker.name, min(HEARD_BREAKER_SECONDS, _seconds(breaker)), breaker.why, breaker.who)
 
     async def _resume(self) -> None:
