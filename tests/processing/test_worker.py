@@ -256,7 +256,7 @@ async def test_a_worker_that_is_stopped_while_the_inbox_is_away_waits_for_no_set
     live.on(name="create_order")(insert)
     await live.deliver("evt_1")
     if waits == "submit":
-        monkeypatch.setattr("landfast.processing.settle.WAITING_AT_MOST", 1)
+        monkeypatch.setattr("landfast.processing.settle.UNSETTLED_AT_MOST", 1)
     else:
         await live.inbox.claim(token=token(WorkerId(b"crashing"), 1), lease=30, limit=1)
         await live.inbox.abandon(worker=WorkerId(b"crashing"))

@@ -110,14 +110,10 @@ async def journaled(
         if settings.journal is None:
             target = WatchedJournal(StrictJournal(inbox, clock=clock, drains=True), watch)
         absorbed: Counter[str] = Counter()
-        drainer = Drainer(
-            spool,
-            RememberingJournal(target, seen),
-            clock=clock,
-            outage=outage,
-            absorbed=lambda count: absorbed.update(spool_absorbed=count if settings.journal else 0),
-            drained=lambda count: wakeup.nudge() if count else None,
-        )
+        counts = partial(_count_absorbed, absorbed, has_journal=settings.journal is not None)
+        told = partial(_nudge, wakeup)
+        remembering = RememberingJournal(target, seen)
+        drainer = Drainer(spool, remembering, clock=clock, outage=outage, absorbed=counts, drained=told)
         stack.push_async_callback(drainer.close)
         drainer.start()
         yield Journaled(
@@ -129,6 +125,15 @@ async def journaled(
             settle=drainer.close,
             unsafe=lambda: watch.unsafe,
         )
+
+
+def _count_absorbed(absorbed: Counter[str], count: int, *, has_journal: bool) -> None:
+    absorbed.update(spool_absorbed=count if has_journal else 0)
+
+
+def _nudge(wakeup: Wakeup, drained: int) -> None:
+    if drained:
+        wakeup.nudge()
 
 
 @asynccontextmanager
