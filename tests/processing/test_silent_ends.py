@@ -20,7 +20,7 @@ from landfast.processing import invoke
 from landfast.processing.control.leases import Leases
 from landfast.processing.control.requeue import Requeue
 from landfast.processing.control.suspects import Suspects
-from landfast.processing.effect_loop import EffectLoop
+from landfast.processing.effects.loop import EffectLoop
 from landfast.processing.hands import Hands
 from landfast.processing.settle import Settler
 from landfast.processing.worker import Worker

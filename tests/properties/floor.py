@@ -26,13 +26,13 @@ from landfast.intake.tally import Tally
 from landfast.ports.provider import Secret
 from landfast.processing.conclude import Conclusion
 from landfast.processing.control.breakers import Breakers
+from landfast.processing.effects.perform import Performance
 from landfast.processing.execute import Execution
 from landfast.processing.fairness.pace import Pace
 from landfast.processing.group import Grouping
 from landfast.processing.handlers.registry import EffectHandler, Registry
 from landfast.processing.handlers.threads import Threads
 from landfast.processing.invoke import Watch
-from landfast.processing.perform import Performance
 from landfast.processing.prepare import Preparation
 from landfast.processing.transact import Transactor
 from landfast.providers import provider

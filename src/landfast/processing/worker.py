@@ -27,7 +27,8 @@ from landfast.processing.control.requeue import Requeue
 from landfast.processing.control.stopping import Stopping
 from landfast.processing.control.suspects import Suspects
 from landfast.processing.control.switches import SWITCH_POLL_SECONDS, Pauses, Switches
-from landfast.processing.effect_loop import EffectLoop
+from landfast.processing.effects.loop import EffectLoop
+from landfast.processing.effects.perform import Performance
 from landfast.processing.execute import Execution
 from landfast.processing.fairness.hand_pool import HandPool
 from landfast.processing.fairness.pace import Pace
@@ -38,7 +39,6 @@ from landfast.processing.handlers.registry import Registry
 from landfast.processing.handlers.threads import Threads
 from landfast.processing.hands import Hands
 from landfast.processing.invoke import CANCEL_GRACE_SECONDS, Watch, kill_this_process
-from landfast.processing.perform import Performance
 from landfast.processing.prepare import Preparation
 from landfast.processing.settle import Settler
 from landfast.processing.transact import Transactor

@@ -42,7 +42,7 @@ UNKNOWN_AT_MOST_SECONDS = 3 * 86_400.0
 """For which nobody may know an effect. No rolling deploy takes as long, and one that was forgotten on Friday can follow
 on Monday. Then it is a dead letter, and `landfast effects retry` gives it as long again."""
 
-END_WITHIN_SECONDS = CANCEL_GRACE_SECONDS + 1.0
+END_EFFECTS_SECONDS = CANCEL_GRACE_SECONDS + 1.0
 """For effects in hand when their worker ends around them: each has its grace, and is left behind then."""
 
 UNKNOWN_TOLD_EVERY_SECONDS = 300.0
@@ -185,7 +185,7 @@ async def _end(running: Collection[asyncio.Task[EffectSettlement]]) -> None:
     for task in running:
         task.cancel()
     if running:
-        await asyncio.wait(running, timeout=END_WITHIN_SECONDS)
+        await asyncio.wait(running, timeout=END_EFFECTS_SECONDS)
 
 
 def _closed(claimed: ClaimedEffect) -> EffectSettlement:
