@@ -58,12 +58,11 @@ async def intake(
             https_only=settings.https_only,
             trusted_proxies=settings.trusted_proxies,
         )
-        names = [source.name for source in sources]
         tally = Tally(
             inbox,
             boot=inbox.boot,
             clock=clock,
-            sources=names,
+            sources=[source.name for source in sources],
             # While only duplicates come, nobody but the tally notices that the inbox was away, and may be an older one.
             # What the spool has taken meanwhile stays known, or a storm would fill it.
             on_outage=lambda: None if kept.is_outage() else seen.clear(),
@@ -87,9 +86,9 @@ async def intake(
                 intake.fetch_keys()
                 yield intake
             finally:
-                # The tally last: what the recorder still has in hand is counted when it is answered.
                 await recorder.close()
                 await kept.settle()
+                # The tally last: what the recorder still had in hand was counted when it was answered.
                 await _last_word(tally, is_heard=not kept.is_outage())
 
 

@@ -57,7 +57,9 @@ class HttpServer:
             listener = socket.socket(fileno=listener)
         server: asyncio.Server | TlsServer
         if self._tls is None:
-            server = await self._loop.create_server(lambda: Connection(self.front), sock=listener, backlog=BACKLOG_CONNECTIONS)
+            server = await self._loop.create_server(
+                lambda: Connection(self.front), sock=listener, backlog=BACKLOG_CONNECTIONS
+            )
         else:
             server = TlsServer(self.front, listener, self._tls)
         self._open = listener, server
