@@ -50,7 +50,7 @@ class Findings:
     counted: bool = False
     """At least one of the delays follows a counted attempt."""
     why: Reason | None = None
-    """Why it waits, for whoever looks at it meanwhile."""
+    """Why it waits, for operators who look at it meanwhile."""
 
     @property
     def is_over(self) -> bool:

@@ -63,8 +63,7 @@ class Hands:
             if not may_start:
                 await self.stopping.pause(max(0.05, self.breakers.wait()))
             elif took is not Took.ALL_IT_ASKED_FOR or self.pool.is_crowded():
-                # Whatever comes from now on rings for us. To look at once would find little, and pay a whole round of
-                # statements for it.
+                # What comes from now on calls us. To look at once would find little, and cost a round of statements.
                 await self.pool.rest()
 
     async def take(self, pace: Pace) -> Took:

@@ -41,8 +41,8 @@ class RecalledError(Exception):
 
 
 class HandlerRaisedError(Exception):
-    """Whatever the user's function raised, carried as an ordinary exception: SystemExit, KeyboardInterrupt or a
-    CancelledError of its own making must not take the worker along."""
+    """Carries what the user's function raised as an ordinary exception: a SystemExit, KeyboardInterrupt or
+    CancelledError of the function's own must not end the worker."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(name_of(error))
@@ -65,8 +65,8 @@ class Run:
 
 
 class Watch:
-    """One timer for all functions on a loop: it cancels who is past its deadline, and reports who runs on after that. A
-    timer for each would cost as much as decoding its event.
+    """One timer for all functions on a loop. It cancels a function at its deadline, and reports one that still runs
+    after that. A timer for each would cost as much as decoding its event.
 
     `hung` is called for a function that will not end. Where it returns, the function is left behind."""
 

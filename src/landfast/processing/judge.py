@@ -83,7 +83,7 @@ def judge(
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether it says that something the handler depends on does not answer, whatever it is asked."""
+    """Whether it says that something the handler depends on does not answer any question."""
     status = _http_status(error)
     if status is not None:
         return status >= 500 or status in AWAY_STATUSES

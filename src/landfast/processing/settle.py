@@ -85,7 +85,7 @@ class Settler:
             await self._changed.wait()
 
     def _tell(self) -> None:
-        # It wakes all who wait now; whoever waits later waits for the next change.
+        # This wakes all that wait now. What waits later waits for the next change.
         self._changed.set()
         self._changed.clear()
 

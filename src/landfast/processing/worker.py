@@ -71,8 +71,8 @@ class Worker:
         hung: Callable[[], None] = kill_this_process,
         tell_suspects: Callable[[], None] | None = None,
     ) -> None:
-        """`tell_suspects` is called once a second while there are suspects, for whoever runs them. Without it they run
-        here, between the others."""
+        """`tell_suspects` is called once a second while there are suspects: another process runs them. Without it they
+        run here, between the others."""
         self._bench = bench
         self._effects = effects
         self._wakeup = wakeup
@@ -125,8 +125,8 @@ class Worker:
         await self._work({"suspects": run_all})
 
     async def _work(self, work: Mapping[str, Loop]) -> None:
-        """Until all of them have ended. A loop that ends without being told to, by a bug or by a stray cancellation,
-        ends all of it with an error."""
+        """Until all of them have ended. A loop that ends although nobody stopped it, by a bug or by a stray
+        cancellation, ends the worker with an error."""
         loops = Loops(self._stopping.is_set)
         try:
             settling = loops.start("settler", self._settler.run())
@@ -247,7 +247,7 @@ class Worker:
             self._pool.call()
 
     async def _agree(self) -> None:
-        """With all other workers, on what is to be left alone: once a second, and at once when we know better."""
+        """Agree with all other workers on what is left alone: once a second, and at once when a breaker moves here."""
         while not self._stopping.is_set():
             await self._switches.look()
             await self._stopping.pause(SWITCH_POLL_SECONDS, self.breakers.changed)

@@ -55,7 +55,7 @@ class Breakers:
     handlers: dict[HandlerName, Breaker] = field(default_factory=dict)
     """Open: events of this handler wait; the others run on."""
     untold: set[str] = field(default_factory=set)
-    """Breakers that opened or closed here, for whoever tells the other workers."""
+    """Breakers that opened or closed here, and of which the other workers were not told yet."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when there is something to tell."""
     unsafe: str = ""
@@ -67,8 +67,8 @@ class Breakers:
 
     @contextmanager
     def turn(self) -> Iterator[bool]:
-        """Whether work may start now. While the breaker is open this is the one probe; whatever came of it, the turn
-        ends the probing."""
+        """Whether work may start now. While the breaker is open this is the one probe, and the end of the turn ends the
+        probing."""
         allowed = not self.unsafe and self.infrastructure.allows(self.clock.monotonic())
         try:
             yield allowed

@@ -15,7 +15,7 @@ REQUEUE_EVERY_SECONDS = 30.0
 """Seconds: in a rolling deploy an old worker shelves what only the new ones handle, after they have started."""
 
 REQUEUE_BATCH_EVENTS = 500
-"""In one transaction, which takes some 10 ms: on SQLite intake's record waits so long for the lock."""
+"""One transaction takes up so many, in some 10 ms. On SQLite intake waits that long for the lock."""
 
 REQUEUE_ROUND_EVENTS = 10_000
 """Of one type in one round: what arrives meanwhile queues behind them."""
@@ -32,8 +32,8 @@ class Requeue:
             await clock.sleep(REQUEUE_EVERY_SECONDS)
 
     async def look(self) -> None:
-        """A rolling deploy must not swallow a new type: what was unhandled is taken up by whoever now handles it, or
-        knows that nobody wants it. The counters say which types there are; no event is looked at."""
+        """A rolling deploy must not swallow a new type: this worker takes up what was unhandled and has a handler now,
+        or what nobody wants. The counters say which types there are; no event is looked at."""
         try:
             for waiting in await self.bench.unhandled():
                 if self.registry.lets_go(waiting.source, waiting.type):

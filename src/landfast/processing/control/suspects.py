@@ -27,7 +27,7 @@ SUSPECT_POLL_SECONDS = 1.0
 """How long an event whose worker died waits for somebody to notice."""
 
 SUSPECT_LINGER_SECONDS = 5.0
-"""A process of their own ends when it found none for so long. A suspect that is retried after two seconds, as most are,
+"""The process that runs them ends after so long without any. A suspect that is retried after two seconds, as most are,
 still finds it there."""
 
 SUSPECTS_ALONE_SECONDS = 5.0
@@ -98,8 +98,8 @@ class Suspects:
         return True
 
     async def give_back(self) -> None:
-        """The one in hand, if there is one, without counting anything against it. Whatever its handler still does: a
-        COMMIT that comes later is found by its receipt."""
+        """Release the one in hand, if there is one; nothing is counted against it. Its handler may still commit: the
+        next claim finds that by the receipt."""
         claim, self._in_hand = self._in_hand, None
         try:
             match claim:

@@ -157,5 +157,5 @@ class Switches:
 
 
 def _seconds(switch: Switch) -> float:
-    """By the clock of whoever threw it: ours may be another."""
+    """By the clock of the machine that threw it: ours may be another."""
     return HEARD_BREAKER_SECONDS if switch.until is None else (switch.until - switch.at).total_seconds()

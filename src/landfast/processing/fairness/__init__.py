@@ -1,1 +1,1 @@
-"""Who of many gets a hand next, so that neither a backlog nor a hang of one delays another."""
+"""Which handler gets a hand next, so that neither the backlog nor the hang of one delays another."""

@@ -11,7 +11,8 @@ from landfast.ports.clock import Clock
 
 BUSY_LOOP_HANDS = 2
 """Hands on a busy loop: one runs while the other waits for its database. More would only stretch each other's
-transactions, and keep their groups small."""
+transactions and keep their groups small. Measured without this limit, with 16 hands on a busy machine of two cores: 2
+to 4 times the worker's processor time for each event of a backlog on PostgreSQL, and 4 to 8 times the database's."""
 
 BUSY_SHARE = 0.6
 """Of all time: from here on another hand could not even double what is done."""
@@ -42,7 +43,7 @@ class HandPool:
         self._busy_seconds = busy_seconds
         self._bell = asyncio.Semaphore(0)
         self._was_called = False
-        """Somebody called when all that would help were at work: they must look again before they rest."""
+        """Somebody called while all hands that would help were at work: they look again before they rest."""
         self._looked_at, self._was_busy, self._share = clock.monotonic(), busy_seconds(), 0.0
 
     async def rest(self) -> None:
@@ -57,26 +58,26 @@ class HandPool:
             self._at_work += 1
 
     def leaves(self) -> None:
-        """One who is at work waits for a slow handler, and does nothing: another may take its place."""
+        """A hand at work waits for a slow handler, and does nothing: another may take its place."""
         self._at_work -= 1
 
     def comes_back(self) -> None:
         self._at_work += 1
 
     def call(self) -> None:
-        """There may be more to do than those at work can hold: one who rests comes, if that would help."""
+        """There may be more to do than the hands at work can hold: one that rests comes, if that would help."""
         if self._at_work >= BUSY_LOOP_HANDS and self._is_busy():
             self._was_called = True
         elif self._bell.locked():
             self._bell.release()
 
     def dismiss(self) -> None:
-        """Nobody rests any more, and whoever comes to rest later does not."""
+        """No hand rests any more, neither now nor later."""
         for _ in range(self._hands):
             self._bell.release()
 
     def is_crowded(self) -> bool:
-        """Whether one who is done with a claim should rest, although there may be more."""
+        """Whether a hand that is done with a claim should rest, although there may be more."""
         return self._is_busy() and self._at_work > BUSY_LOOP_HANDS
 
     def _is_busy(self) -> bool:

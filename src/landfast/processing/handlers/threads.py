@@ -58,7 +58,7 @@ class _Thread(threading.Thread):
 
 
 class Threads:
-    """As many as are called at once. Whoever calls is counted already: hands, and places for effects."""
+    """As many as there are calls at the same time. Callers are limited already: hands, and places for effects."""
 
     def __init__(self) -> None:
         self._idle: list[_Thread] = []
