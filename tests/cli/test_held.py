@@ -172,7 +172,7 @@ def test_another_state_is_refused(landfast: Run) -> None:
 def test_many_are_decided_about_in_pieces(landfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from landfast.recovery import held
 
-    monkeypatch.setattr(held, "CHUNK", 3)
+    monkeypatch.setattr(held, "HELD_CHUNK_EVENTS", 3)
 
     async def ten(stores: Stores) -> None:
         await stores.inbox.record(

@@ -91,7 +91,7 @@ async def test_what_waits_for_long_is_a_warning_with_its_reason(inbox: SqliteInb
     await store(inbox, 1, prefix="ready")
     found = await levels(inbox, clock)
     assert (found["delayed events"], found["ready events"]) == (Level.OK, Level.OK)
-    clock.advance(doctor.LONG + 1)
+    clock.advance(doctor.LONG_DELAY_SECONDS + 1)
     checks = {check.name: check for check in await examine_inbox(inbox, now=clock.now())}
     assert checks["delayed events"].level is checks["ready events"].level is Level.WARN
     assert checks["delayed events"].found == (

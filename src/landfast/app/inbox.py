@@ -22,8 +22,8 @@ from landfast.domain.ids import HandlerName, WorkerId
 from landfast.intake.receive import Intake
 from landfast.ports import inbox as ports
 from landfast.ports.clock import Chance, Clock
+from landfast.processing.handlers.registry import EffectHandler, Handler, Registry
 from landfast.processing.invoke import kill_this_process
-from landfast.processing.registry import EffectHandler, Handler, Registry
 from landfast.processing.worker import Worker
 
 F = TypeVar("F", bound=Callable[..., Any])

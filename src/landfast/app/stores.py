@@ -22,9 +22,9 @@ from landfast.ports.store import Store
 from landfast.ports.wakeup import Wakeup
 from landfast.sealing import Seal, load_seal
 
-INBOX_POOL = 4
+INBOX_CONNECTIONS = 4
 """Connections of one process to a PostgreSQL inbox: one records, one claims and settles, one renews, one for people."""
-LEDGER_SPARE = 2
+LEDGER_SPARE_CONNECTIONS = 2
 """Connections to a PostgreSQL ledger besides one for each hand: tombstones and effects must not wait for handlers."""
 
 
@@ -67,7 +67,7 @@ async def open_ledger(
 ) -> AsyncIterator[LedgerStore]:
     prepare("ledger", settings.ledger, migrate=migrate)
     seal = seal or seal_of(settings)
-    ledger = make_ledger(settings.ledger, clock, chance, hands=settings.hands, seal=seal)
+    ledger = make_ledger(settings.ledger, clock, chance, concurrency=settings.concurrency, seal=seal)
     async with _opened(ledger, migrate=migrate):
         if migrate:
             await check_seal("the ledger", ledger, seal)
@@ -91,7 +91,7 @@ async def migrate_both(settings: Settings, clock: Clock, chance: Chance) -> Sequ
     prepare("ledger", settings.ledger, migrate=True)
     seal = seal_of(settings)
     inbox = make_inbox(settings.store, clock, chance, seal)
-    ledger = make_ledger(settings.ledger, clock, chance, hands=1, seal=seal)
+    ledger = make_ledger(settings.ledger, clock, chance, concurrency=1, seal=seal)
     async with _opened(inbox, migrate=False), _opened(ledger, migrate=False):
         applied = [f"inbox {name}" for name in await inbox.migrate()]
         applied += [f"ledger {name}" for name in await ledger.migrate()]
@@ -140,17 +140,19 @@ def make_inbox(address: Address, clock: Clock, chance: Chance, seal: Seal | None
         return SqliteInbox(address.target, clock=clock, chance=chance, seal=seal)
     from landfast.inboxes.postgres import PostgresInbox
 
-    return PostgresInbox(address.target, clock=clock, chance=chance, pool=INBOX_POOL, seal=seal)
+    return PostgresInbox(address.target, clock=clock, chance=chance, pool=INBOX_CONNECTIONS, seal=seal)
 
 
-def make_ledger(address: Address, clock: Clock, chance: Chance, *, hands: int, seal: Seal | None = None) -> LedgerStore:
+def make_ledger(
+    address: Address, clock: Clock, chance: Chance, *, concurrency: int, seal: Seal | None = None
+) -> LedgerStore:
     if address.is_sqlite:
         from landfast.ledgers.sqlite import SqliteLedger
 
         return SqliteLedger(address.target, clock=clock, chance=chance, seal=seal)
     from landfast.ledgers.postgres import PostgresLedger
 
-    named, pool = f"ledger ({address.origin})", hands + LEDGER_SPARE
+    named, pool = f"ledger ({address.origin})", concurrency + LEDGER_SPARE_CONNECTIONS
     return PostgresLedger(address.target, clock=clock, chance=chance, pool=pool, named=named, seal=seal)
 
 

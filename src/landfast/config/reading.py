@@ -197,13 +197,13 @@ def _settled(
     if store.is_sqlite and ledger.is_sqlite and Path(store.target).resolve() == Path(ledger.target).resolve():
         raise ConfigError("ledger: it is the store's own file; on SQLite they must be two files")
     if ledger.is_sqlite:
-        for key in ("hands", "workers"):
+        for key in ("concurrency", "workers"):
             if found.get(key, 1) > 1:
                 raise ConfigError(
                     f"{key} is {found[key]}, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL"
                 )
     # One handler gets half of them: eight connections to the ledger are what a PostgreSQL of four cores keeps busy.
-    found.setdefault("hands", 1 if ledger.is_sqlite else 16)
+    found.setdefault("concurrency", 1 if ledger.is_sqlite else 16)
     _apply_preset(found, folder)
     return Settings(**found, sources=MappingProxyType(sources), providers=MappingProxyType(providers), folder=folder)
 

@@ -15,7 +15,7 @@ from landfast.domain.lifecycle import State
 from landfast.domain.summary import Cursor
 from landfast.ports.inbox import Archive
 
-CHUNK = 200
+HELD_CHUNK_EVENTS = 200
 """Events per transaction, as in a replay: intake and workers never wait for it."""
 
 COUNT_AT_MOST = 1_000_000
@@ -55,7 +55,7 @@ async def decide(archive: Archive, chosen: Filter, decision: Decision, *, who: s
     """Decide about all that match, newest first; how many. If it is interrupted, the same filter goes on with it: what
     was decided is held no longer."""
     decided, cursor = 0, None
-    while found := await archive.find(chosen, limit=CHUNK, after=cursor):
+    while found := await archive.find(chosen, limit=HELD_CHUNK_EVENTS, after=cursor):
         cursor = Cursor(found[-1].received_at, found[-1].event_id)
         decided += await _decide(archive, [event.event_id for event in found], decision, who)
     return decided

@@ -22,7 +22,7 @@ from landfast.ports.ledger import EffectStore
 from landfast.recovery.audit import EXAMPLES, Audit, AuditedLedger, audit
 from landfast.recovery.elsewhere import Elsewhere, elsewhere
 
-REPORTED_WITHIN = 10
+REPORT_SECONDS = 10
 """Seconds to wait until every running boot has reported once more: each does within three."""
 
 
@@ -101,7 +101,7 @@ async def _recount(inbox: Inbox) -> Recount:
 
 async def _heard_of_all(inbox: Archive, first: Census, clock: Clock) -> Census:
     later = first
-    for _ in range(REPORTED_WITHIN):
+    for _ in range(REPORT_SECONDS):
         if later.heard_since is None or (first.at is not None and later.heard_since > first.at):
             break
         await clock.sleep(1.0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from landfast.domain.switch import Switch, SwitchKind
 from landfast.ports.inbox import Inbox, Switchboard
 
-CHUNK = 1_000
+RESUME_CHUNK_EVENTS = 1_000
 """Events that are made ready in one statement, so that no claim waits for a whole backlog."""
 
 
@@ -22,7 +22,7 @@ async def open_breakers(board: Switchboard) -> Sequence[Switch]:
 
 
 async def resume(inbox: Inbox, kind: SwitchKind, name: str) -> int | None:
-    """Release the switch and make ready what it had paused; how many, or None where it was not thrown.
+    """Lift the switch and make ready what it had paused; how many, or None where it was not thrown.
 
     Crash between the two: the workers find what waits for nothing. A worker that has not heard of it yet may pause a
     few more; the workers find those, too.
@@ -30,6 +30,6 @@ async def resume(inbox: Inbox, kind: SwitchKind, name: str) -> int | None:
     if not await inbox.lift(kind, name):
         return None
     total = 0
-    while count := await inbox.resume(limit=CHUNK):
+    while count := await inbox.resume(limit=RESUME_CHUNK_EVENTS):
         total += count
     return total

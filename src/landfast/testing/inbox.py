@@ -128,7 +128,7 @@ class TestInbox:
             inbox.settings,
             store=store,
             ledger=ledger,
-            hands=1,
+            concurrency=1,
             workers=1,
             # Nothing of the real one's surroundings.
             redis=None,

@@ -1,4 +1,4 @@
-"""What a hand claims next: whatever is there, or in turn where handlers have to share."""
+"""What a hand claims next: the oldest events, or one handler's in its turn where handlers have to share."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from landfast.domain.ids import Token
 from landfast.domain.outcome import Claim
 from landfast.ports.inbox import Workbench
-from landfast.processing.execute import Execution
-from landfast.processing.pace import Pace
-from landfast.processing.shares import Choice, Hold, Shares, sharers_of
+from landfast.processing.fairness.pace import Pace
+from landfast.processing.fairness.shares import Choice, Hold, Shares, sharers_of
+from landfast.processing.prepare import Preparation
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,14 @@ class Taken:
 class Claiming:
     bench: Workbench
     shares: Shares
-    execution: Execution
+    preparation: Preparation
     lease: float
     _is_backlog: bool = False
     """The last claim left something behind, or passed it over."""
 
     async def claim(self, hold: Hold, pace: Pace, *, token: Token, is_probe: bool) -> Taken:
-        """While there is room for all handlers and no backlog, the oldest events, whatever they are: that is one
-        statement. Otherwise look at what waits, and take the events of one handler."""
+        """Claim the oldest events, in one statement, while there is room for all handlers and no backlog. Otherwise
+        look at what waits, and claim events of one handler."""
         if self.shares.matter and (hold.full or self._is_backlog):
             taken = await self._in_turn(hold, pace, token=token, is_probe=is_probe)
         else:
@@ -42,9 +42,9 @@ class Claiming:
             taken = Taken(claims, pace, is_more=len(claims) == limit)
             flows = {(claim.source, claim.type) for claim in claims}
             hold.sharers = frozenset().union(
-                *(sharers_of(flow[0], self.execution.handlers_of(*flow)) for flow in flows)
+                *(sharers_of(flow[0], self.preparation.handlers_of(*flow)) for flow in flows)
             )
-        # What was passed over is kept in view: a claim of whatever is there would take what is kept free for others.
+        # What was passed over is remembered: a claim of the oldest events would take what is kept free for others.
         self._is_backlog = taken.is_more or self.shares.has_passed_over
         return taken
 
@@ -59,13 +59,14 @@ class Claiming:
         return Taken(claims, choice.pace, is_more=len(claims) == limit or not (choice.is_last and is_all))
 
     async def _look(self, hold: Hold) -> tuple[Choice | None, bool]:
-        """What to take, and whether that was found among all that wait. Where no type of a look may be taken, those
-        that it left out are looked at before the hand rests."""
+        """What to take, and whether that was found among all that wait. A look leaves types out; they are looked at
+        before the hand rests, if no type of the look may be taken."""
         seen = set[tuple[str, str]]()
         is_thorough = False
         while True:
             flows, is_all = await self.bench.flows(is_thorough=is_thorough)
-            choice = self.shares.choose(hold, flows, self.execution.handlers_of, now=self.execution.clock.monotonic())
+            now = self.preparation.clock.monotonic()
+            choice = self.shares.choose(hold, flows, self.preparation.handlers_of, now=now)
             names = {(flow.source, flow.type) for flow in flows}
             if choice is not None or is_all or (is_thorough and names <= seen):
                 return choice, is_all

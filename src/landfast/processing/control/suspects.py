@@ -18,22 +18,22 @@ from landfast.domain.outcome import Claim, ClaimedEffect, EffectSettlement, Effe
 from landfast.ports.clock import Clock
 from landfast.ports.inbox import Workbench
 from landfast.ports.ledger import EffectStore
-from landfast.processing.gate import Gate
-from landfast.processing.outages import Outages
-from landfast.processing.stopping import Stopping
-from landfast.processing.threads import Threads
+from landfast.processing.control.breakers import Breakers
+from landfast.processing.control.gate import Gate
+from landfast.processing.control.stopping import Stopping
+from landfast.processing.handlers.threads import Threads
 
-LOOK_EVERY_SECONDS = 1.0
+SUSPECT_POLL_SECONDS = 1.0
 """How long an event whose worker died waits for somebody to notice."""
 
-LINGER_SECONDS = 5.0
-"""A process of their own ends when it found none for so long. A suspect that is retried after two seconds, as most are,
+SUSPECT_LINGER_SECONDS = 5.0
+"""The process that runs them ends after so long without any. A suspect that is retried after two seconds, as most are,
 still finds it there."""
 
-ALONE_AT_MOST_SECONDS = 5.0
+SUSPECTS_ALONE_SECONDS = 5.0
 """Then the others have their turn, even if there are more suspects."""
 
-FINISH_WITHIN_SECONDS = 8.0
+SUSPECT_FINISH_SECONDS = 8.0
 """For a suspect in hand when its worker is told to stop, wherever it runs. It is given back then, because two seconds
 later its process may be killed, and that would count as its crash."""
 
@@ -49,7 +49,7 @@ class Suspects:
     run: Callable[[Claim | ClaimedEffect], Awaitable[None]]
     """Return when it is settled: a crash after that is not its own."""
     stopping: Stopping
-    outages: Outages
+    breakers: Breakers
     threads: Threads
     gate: Gate
     clock: Clock
@@ -60,26 +60,26 @@ class Suspects:
         while not self.stopping.is_set():
             if await self._are_there():
                 tell()
-            await self.stopping.pause(LOOK_EVERY_SECONDS)
+            await self.stopping.pause(SUSPECT_POLL_SECONDS)
 
     async def run_between(self) -> None:
         """Run them here, at moments in which the hands and the effects of this process rest."""
         while not self.stopping.is_set():
             if await self._are_there():
                 async with self.gate.alone() as is_alone:
-                    until = self.clock.monotonic() + ALONE_AT_MOST_SECONDS
+                    until = self.clock.monotonic() + SUSPECTS_ALONE_SECONDS
                     while is_alone and self.clock.monotonic() < until and await self._take_in_time():
                         pass
-            await self.stopping.pause(LOOK_EVERY_SECONDS)
+            await self.stopping.pause(SUSPECT_POLL_SECONDS)
 
     async def run_all(self) -> None:
         """Run them in a process that does nothing else, until there were none for a while."""
         since = self.clock.monotonic()
-        while not self.stopping.is_set() and self.clock.monotonic() - since < LINGER_SECONDS:
+        while not self.stopping.is_set() and self.clock.monotonic() - since < SUSPECT_LINGER_SECONDS:
             if await self._take_in_time():
                 since = self.clock.monotonic()
             else:
-                await self.stopping.pause(LOOK_EVERY_SECONDS)
+                await self.stopping.pause(SUSPECT_POLL_SECONDS)
 
     async def take(self) -> bool:
         """Claim one, run it, and have it settled; whether there was one."""
@@ -98,8 +98,8 @@ class Suspects:
         return True
 
     async def give_back(self) -> None:
-        """The one in hand, if there is one, without counting anything against it. Whatever its handler still does: a
-        COMMIT that comes later is found by its receipt."""
+        """Release the one in hand, if there is one; nothing is counted against it. Its handler may still commit: the
+        next claim finds that by the receipt."""
         claim, self._in_hand = self._in_hand, None
         try:
             match claim:
@@ -114,7 +114,7 @@ class Suspects:
         try:
             return await self.bench.has_suspects() or await self.effects.has_suspects()
         except StoreError as error:
-            self.outages.trip(str(error))
+            self.breakers.trip(str(error))
             return False
 
     async def _take_in_turn(self) -> bool:
@@ -122,10 +122,10 @@ class Suspects:
         if self.stopping.is_set() or self.threads.are_overrunning:
             return False
         try:
-            with self.outages.turn() as may_start:
+            with self.breakers.turn() as may_start:
                 return may_start and await self.take()
         except StoreError as error:
-            self.outages.trip(str(error))
+            self.breakers.trip(str(error))
             return False
 
     async def _take_in_time(self) -> bool:
@@ -134,7 +134,7 @@ class Suspects:
         try:
             await asyncio.wait([taking, stopped], return_when=asyncio.FIRST_COMPLETED)
             if not taking.done():
-                await asyncio.wait([taking], timeout=FINISH_WITHIN_SECONDS)
+                await asyncio.wait([taking], timeout=SUSPECT_FINISH_SECONDS)
             if taking.done():
                 return taking.result()
             await self.give_back()

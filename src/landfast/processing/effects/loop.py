@@ -12,15 +12,15 @@ from landfast.domain.errors import StoreError
 from landfast.domain.ids import Token
 from landfast.domain.outcome import ClaimedEffect
 from landfast.ports.ledger import EffectStore
-from landfast.processing.gate import Gate
-from landfast.processing.leases import Leases
-from landfast.processing.perform import Performance
-from landfast.processing.stopping import Stopping
+from landfast.processing.control.gate import Gate
+from landfast.processing.control.leases import Leases
+from landfast.processing.control.stopping import Stopping
+from landfast.processing.effects.perform import Performance
 
 EFFECTS_AT_ONCE = 16
 """Places for effects in one worker. They wait for the network, so there are more of them than hands."""
 
-POLL_SECONDS = 1.0
+EFFECT_POLL_SECONDS = 1.0
 """Between looks when nobody staged anything here: other workers stage, and delays end."""
 
 
@@ -48,7 +48,7 @@ class EffectLoop:
             while not self.stopping.is_set():
                 self.staged.clear()
                 if not await self._take_into(claims):
-                    await self.stopping.pause(POLL_SECONDS, self.staged)
+                    await self.stopping.pause(EFFECT_POLL_SECONDS, self.staged)
 
     async def take(self) -> bool:
         """Claim what is there, perform it, and wait for all of it; whether there was any."""

@@ -7,14 +7,17 @@ or we ourselves, will claim it again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from landfast import telemetry
 from landfast.domain.errors import StoreError
 from landfast.domain.ids import Token
+from landfast.domain.outcome import Claim
 from landfast.ports.clock import Clock
 from landfast.ports.inbox import Workbench
 from landfast.ports.ledger import EffectStore
+from landfast.processing.fairness.shares import Hold
 
 
 class Leases:
@@ -28,6 +31,17 @@ class Leases:
         self._held[token] -= count
         if self._held[token] <= 0:
             del self._held[token]
+
+    @contextmanager
+    def taken(self, claims: Sequence[Claim], hold: Hold) -> Iterator[None]:
+        """These are held from now on. The settler gives them back; where there is nothing to settle after all, they
+        are given back at once, except those that were let go of and are being settled."""
+        self.took(claims[0].token, len(claims))
+        try:
+            yield
+        except BaseException:
+            self.gave_back(claims[0].token, len(claims) - hold.let_go)
+            raise
 
     def tokens(self) -> Sequence[Token]:
         return list(self._held)

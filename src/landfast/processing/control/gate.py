@@ -1,9 +1,9 @@
 """Many hands at once, or one suspect alone: only then is a crash the suspect's own.
 
 Held only where suspects have no process of their own: in an application that mounts the inbox, and on a ledger with one
-writer. Whoever is inside may stay until its deadline, so newcomers are held back for a while only, and then left alone
-for ten times as long. The price is that a suspect may wait: on a worker that is always busy with slow handlers, for as
-long as that lasts.
+writer. A handler that is inside may stay until its deadline. So newcomers are held back for a while only, and then left
+alone for ten times as long. The price is that a suspect may wait: on a worker that is always busy with slow handlers,
+for as long as that lasts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REST_RATIO = 10
 class Gate:
     def __init__(self, clock: Clock, longest_hold: Callable[[], float]) -> None:
         """`longest_hold` is for how many seconds one function may stay inside. A hold of that length outlasts any of
-        them; who stays longer runs one after the other, and a longer hold would only cost the others more."""
+        them. A longer one would only cost the others more."""
         self._clock = clock
         self._longest_hold = longest_hold
         self._changed = asyncio.Condition()

@@ -16,12 +16,12 @@ from landfast.domain.ids import effect_key
 from landfast.domain.json_limits import excess
 from landfast.domain.outcome import ReceiptKey, StagedEffect
 from landfast.ports import ledger as port
-from landfast.processing.error_text import text_of
-from landfast.processing.registry import EffectHandler, Registry
+from landfast.processing.handlers.error_text import text_of
+from landfast.processing.handlers.registry import EffectHandler, Registry
 
 T = TypeVar("T")
 
-STAGED_AT_MOST = 10_000
+STAGED_EFFECTS_AT_MOST = 10_000
 """Effects of one event. More is a loop that went wrong, and would hold the ledger's transaction for seconds."""
 
 
@@ -45,8 +45,8 @@ class Stage:
         if key in self.staged:
             again = f"named {named!r} " if named else ""
             raise UserError(f"stage({known.name}): {again}is staged twice for this event; give each its own named=")
-        if len(self.staged) >= STAGED_AT_MOST:
-            raise UserError(f"stage({known.name}): an event may stage at most {STAGED_AT_MOST} effects")
+        if len(self.staged) >= STAGED_EFFECTS_AT_MOST:
+            raise UserError(f"stage({known.name}): an event may stage at most {STAGED_EFFECTS_AT_MOST} effects")
         try:
             encoded = msgspec.json.encode(arguments)
         except Exception as error:  # noqa: BLE001 - RecursionError, or whatever a value's own class raises
@@ -133,10 +133,13 @@ class Transaction:
 class BlockingTransaction:
     """The same for a `def` handler, which runs in a thread: every call waits for the event loop to do the work."""
 
-    def __init__(self, handle: port.Transaction, stage: Stage, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, handle: port.Transaction, stage: Stage) -> None:
         self._handle = handle
         self._stage = stage
-        self._loop = loop
+        self._loop = asyncio.get_running_loop()
+
+    def check_awaited(self) -> None:
+        """Every call has waited for its statement."""
 
     @property
     def connection(self) -> Any:

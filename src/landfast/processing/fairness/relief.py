@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from landfast.processing.crew import Crew
 from landfast.processing.execute import Execution
+from landfast.processing.fairness.hand_pool import HandPool
+from landfast.processing.fairness.shares import Hold, Shares
 from landfast.processing.settle import Settler
-from landfast.processing.shares import Hold, Shares
 
-SLOW_AFTER = 0.3
+SLOW_AFTER_SECONDS = 0.3
 """Seconds. Beyond what a claim of quick events takes on a busy machine, so that nothing is given back in vain; short
 enough that an event that was claimed with a slow one does not wait much longer than others. On SQLite it can be claimed
 again at once, on PostgreSQL within another second: what is given back lies below the place from which workers look on,
@@ -19,12 +19,12 @@ and they look below it once a second."""
 
 
 class Relief:
-    def __init__(self, execution: Execution, shares: Shares, crew: Crew, settler: Settler) -> None:
+    def __init__(self, execution: Execution, shares: Shares, pool: HandPool, settler: Settler) -> None:
         self._execution = execution
         self._shares = shares
-        self._crew = crew
+        self._pool = pool
         self._settler = settler
-        self.slow_after = SLOW_AFTER
+        self.slow_after = SLOW_AFTER_SECONDS
         self._timers: dict[Hold, asyncio.TimerHandle] = {}
         self._slow: list[Hold] = []
         self._rang = asyncio.Event()
@@ -38,7 +38,7 @@ class Relief:
         finally:
             self._timers.pop(hold).cancel()
             if hold.slow:
-                self._crew.comes_back()
+                self._pool.comes_back()
 
     async def run(self) -> None:
         """Let go of what slow hands hold, as they turn out to be slow: side by side, because a ledger that is slow to
@@ -52,7 +52,7 @@ class Relief:
 
     async def _let_go(self, hold: Hold) -> None:
         self._settler.add(await self._execution.let_go(hold))
-        self._crew.call()
+        self._pool.call()
 
     def _set(self, hold: Hold) -> None:
         self._timers[hold] = asyncio.get_running_loop().call_later(self.slow_after, self._ring, hold)
@@ -63,7 +63,7 @@ class Relief:
         if hold.handler is None:
             return
         if not hold.slow:
-            self._crew.leaves()
+            self._pool.leaves()
         self._shares.is_slow(hold, hold.handler)
         self._slow.append(hold)
         self._rang.set()

@@ -11,29 +11,29 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-NAME_AT_MOST = 200
+NAME_CHARACTERS = 200
 """Characters of a class name: the column is for filters."""
 
-MESSAGE_AT_MOST = 2_000
+MESSAGE_CHARACTERS = 2_000
 """Characters of a message: what a person reads in a list. Some libraries put a whole response in there."""
 
-TRACE_AT_MOST = 16_000
+TRACE_CHARACTERS = 16_000
 """Characters of a stack trace: the innermost frames of any reasonable one."""
 
-PLACE_AT_MOST = 200
+PLACE_CHARACTERS = 200
 """Characters of a file's name, a line's number and a function's name."""
 
-UNPRINTABLE = "(this error cannot be printed)"
+UNPRINTABLE_TEXT = "(this error cannot be printed)"
 
 
 def name_of(error: BaseException) -> str:
     """The name of its class, for filters."""
-    return _bounded(_tried(lambda: type(error).__name__, "Exception"), NAME_AT_MOST)
+    return _bounded(_tried(lambda: type(error).__name__, "Exception"), NAME_CHARACTERS)
 
 
 def text_of(error: BaseException) -> str:
     """Its message."""
-    return _bounded(_tried(lambda: str(error), UNPRINTABLE), MESSAGE_AT_MOST)
+    return _bounded(_tried(lambda: str(error), UNPRINTABLE_TEXT), MESSAGE_CHARACTERS)
 
 
 def line_of(error: BaseException) -> str:
@@ -44,7 +44,7 @@ def line_of(error: BaseException) -> str:
 def logged(error: BaseException) -> str:
     """Its class and the place where it was raised: all that the log may know of it."""
     place = _tried(lambda: _place_of(error), "")
-    return f"{name_of(error)} at {_bounded(place, PLACE_AT_MOST)}" if place else name_of(error)
+    return f"{name_of(error)} at {_bounded(place, PLACE_CHARACTERS)}" if place else name_of(error)
 
 
 def _place_of(error: BaseException) -> str:
@@ -63,7 +63,7 @@ def trace_of(error: BaseException) -> str:
     """Its stack trace with causes and notes; what can be printed of it, where something cannot."""
     text = _tried(lambda: "".join(traceback.format_exception(error)), "") or _frames_of(error) + line_of(error)
     text = _storable(text)
-    return text if len(text) <= TRACE_AT_MOST else "... " + text[-TRACE_AT_MOST:]
+    return text if len(text) <= TRACE_CHARACTERS else "... " + text[-TRACE_CHARACTERS:]
 
 
 def _frames_of(error: BaseException) -> str:

@@ -9,15 +9,15 @@ from landfast.domain.errors import StoreError
 from landfast.domain.unhandled import UnhandledCount
 from landfast.ports.clock import Clock
 from landfast.ports.inbox import Workbench
-from landfast.processing.registry import Registry
+from landfast.processing.handlers.registry import Registry
 
-REQUEUE_EVERY = 30.0
+REQUEUE_EVERY_SECONDS = 30.0
 """Seconds: in a rolling deploy an old worker shelves what only the new ones handle, after they have started."""
 
-REQUEUED_AT_ONCE = 500
-"""In one transaction, which takes some 10 ms: on SQLite intake's record waits so long for the lock."""
+REQUEUE_BATCH_EVENTS = 500
+"""One transaction takes up so many, in some 10 ms. On SQLite intake waits that long for the lock."""
 
-REQUEUED_AT_MOST = 10_000
+REQUEUE_ROUND_EVENTS = 10_000
 """Of one type in one round: what arrives meanwhile queues behind them."""
 
 
@@ -29,11 +29,11 @@ class Requeue:
     async def look_for_ever(self, clock: Clock) -> None:
         while True:
             await self.look()
-            await clock.sleep(REQUEUE_EVERY)
+            await clock.sleep(REQUEUE_EVERY_SECONDS)
 
     async def look(self) -> None:
-        """A rolling deploy must not swallow a new type: what was unhandled is taken up by whoever now handles it, or
-        knows that nobody wants it. The counters say which types there are; no event is looked at."""
+        """A rolling deploy must not swallow a new type: this worker takes up what was unhandled and has a handler now,
+        or what nobody wants. The counters say which types there are; no event is looked at."""
         try:
             for waiting in await self.bench.unhandled():
                 if self.registry.lets_go(waiting.source, waiting.type):
@@ -42,9 +42,9 @@ class Requeue:
             telemetry.warn("requeue_failed", why=error)
 
     async def _take_up(self, waiting: UnhandledCount) -> None:
-        count, took = 0, REQUEUED_AT_ONCE
-        while took == REQUEUED_AT_ONCE and count < REQUEUED_AT_MOST:
-            took = await self.bench.requeue(source=waiting.source, type=waiting.type, limit=REQUEUED_AT_ONCE)
+        count, took = 0, REQUEUE_BATCH_EVENTS
+        while took == REQUEUE_BATCH_EVENTS and count < REQUEUE_ROUND_EVENTS:
+            took = await self.bench.requeue(source=waiting.source, type=waiting.type, limit=REQUEUE_BATCH_EVENTS)
             count += took
         if count:
             telemetry.info("requeued", source=waiting.source, type=waiting.type, count=count)

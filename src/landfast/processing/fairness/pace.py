@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-GROUP_AT_MOST = 200
+GROUP_EVENTS_AT_MOST = 200
 """Beyond this a bigger group gains little and costs more when one event of it fails."""
 
-HANDLER_TIME = 0.050
+GROUP_SECONDS_AT_MOST = 0.050
 """Seconds of handler time in one transaction: what one slow event may add to the wait of its neighbours."""
 
 
@@ -17,10 +17,10 @@ class Pace:
 
     def went(self, *, count: int, seconds: float) -> None:
         """A claim of `count` events took this long: grow while a full one is quick, shrink when it is slow."""
-        if seconds > HANDLER_TIME:
+        if seconds > GROUP_SECONDS_AT_MOST:
             self.size = max(1, self.size // 2)
-        elif count >= self.size and seconds < HANDLER_TIME / 2:
-            self.size = min(GROUP_AT_MOST, self.size * 2)
+        elif count >= self.size and seconds < GROUP_SECONDS_AT_MOST / 2:
+            self.size = min(GROUP_EVENTS_AT_MOST, self.size * 2)
 
     def stumbled(self) -> None:
         """An event failed in a group, and the whole of it had to run again."""

@@ -1,5 +1,5 @@
-"""The loops of one worker: they end together. One that ends while nobody stops it takes all of them along, loudly:
-half a worker would look alive."""
+"""The loops of one worker end together. A loop that ends although nobody stopped it ends all of them, loudly: half a
+worker would look alive."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Loops:
         return task
 
     async def wait(self, *tasks: asyncio.Task[None]) -> None:
-        """Until all of these have ended in order; whatever goes wrong in any loop meanwhile is raised."""
+        """Until all of these have ended in order. What goes wrong in any loop meanwhile is raised."""
         while not all(task.done() for task in tasks):
             await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
             self.check()

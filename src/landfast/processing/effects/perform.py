@@ -25,12 +25,12 @@ from landfast.domain.outcome import (
 )
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import EffectStore
-from landfast.processing.error_text import logged, name_of, text_of, trace_of
-from landfast.processing.execute import CRASHES_AT_MOST
-from landfast.processing.invoke import GRACE, HandlerRaisedError, Watch, invoke
+from landfast.processing.handlers.error_text import logged, name_of, text_of, trace_of
+from landfast.processing.handlers.registry import EffectHandler, Registry
+from landfast.processing.handlers.threads import Threads
+from landfast.processing.invoke import CANCEL_GRACE_SECONDS, HandlerRaisedError, Watch, invoke
 from landfast.processing.judge import Judgement, Ruling, judge
-from landfast.processing.registry import EffectHandler, Registry
-from landfast.processing.threads import Threads
+from landfast.processing.prepare import CRASHES_AT_MOST
 
 UNKNOWN_FIRST_SECONDS = 30.0
 """Until an effect that this worker does not know is offered again: a rolling deploy may be under way."""
@@ -42,7 +42,7 @@ UNKNOWN_AT_MOST_SECONDS = 3 * 86_400.0
 """For which nobody may know an effect. No rolling deploy takes as long, and one that was forgotten on Friday can follow
 on Monday. Then it is a dead letter, and `landfast effects retry` gives it as long again."""
 
-END_WITHIN_SECONDS = GRACE + 1.0
+END_EFFECTS_SECONDS = CANCEL_GRACE_SECONDS + 1.0
 """For effects in hand when their worker ends around them: each has its grace, and is left behind then."""
 
 UNKNOWN_TOLD_EVERY_SECONDS = 300.0
@@ -185,7 +185,7 @@ async def _end(running: Collection[asyncio.Task[EffectSettlement]]) -> None:
     for task in running:
         task.cancel()
     if running:
-        await asyncio.wait(running, timeout=END_WITHIN_SECONDS)
+        await asyncio.wait(running, timeout=END_EFFECTS_SECONDS)
 
 
 def _closed(claimed: ClaimedEffect) -> EffectSettlement:

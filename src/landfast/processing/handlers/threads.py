@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any
 
-Outcome = tuple[Any, BaseException | None]
+Ending = tuple[Any, BaseException | None]
 """What a function returned, or what it raised: StopIteration and SystemExit cannot travel through a future as
 exceptions, so all of them travel as values."""
 
@@ -24,7 +24,7 @@ class Call:
         self._run = contextvars.copy_context().run
         self._function = function
         self._thread: int | None = None
-        self.ended: asyncio.Future[Outcome] = self._loop.create_future()
+        self.ended: asyncio.Future[Ending] = self._loop.create_future()
 
     def frame(self) -> FrameType | None:
         """Where its thread is now."""
@@ -37,7 +37,7 @@ class Call:
         self._thread = None
         self._loop.call_soon_threadsafe(self._conclude, outcome)
 
-    def _conclude(self, outcome: Outcome) -> None:
+    def _conclude(self, outcome: Ending) -> None:
         if not self.ended.done():
             self.ended.set_result(outcome)
 
@@ -58,7 +58,7 @@ class _Thread(threading.Thread):
 
 
 class Threads:
-    """As many as are called at once. Whoever calls is counted already: hands, and places for effects."""
+    """As many as there are calls at the same time. Callers are limited already: hands, and places for effects."""
 
     def __init__(self) -> None:
         self._idle: list[_Thread] = []
@@ -102,7 +102,7 @@ class Threads:
             self._idle.append(thread)
 
 
-def _boxed(function: Callable[[], Any]) -> Outcome:
+def _boxed(function: Callable[[], Any]) -> Ending:
     try:
         return function(), None
     except BaseException as error:  # noqa: BLE001 - a handler may raise anything, and none of it is ours to act on here

@@ -12,10 +12,10 @@ from types import MappingProxyType
 
 from landfast.domain.flow import Flow
 from landfast.domain.ids import EventId, HandlerName
-from landfast.processing.pace import Pace
-from landfast.processing.registry import Handler
-from landfast.processing.turns import Group, Sharer, Turns, handlers_in
-from landfast.processing.work import Plan, Result, Work
+from landfast.processing.fairness.pace import Pace
+from landfast.processing.fairness.turns import Group, Sharer, Turns, handlers_in
+from landfast.processing.handlers.registry import Handler
+from landfast.processing.work import ClaimedEvent, Result, Work
 
 
 def sharers_of(source: str, handlers: Iterable[Handler]) -> Group:
@@ -31,10 +31,10 @@ class Hold:
     """What one hand holds."""
 
     full: frozenset[Sharer] = frozenset()
-    """Who was at the limit when it began to claim: nothing of theirs may come of it."""
+    """Handlers and sources that were at their limit when it began to claim: it claims nothing of theirs."""
     sharers: frozenset[Sharer] | None = None
-    """Whose events it holds. None while it claims: they may be anybody's who was not full."""
-    plans: dict[EventId, Plan] = field(default_factory=dict)
+    """The handlers and sources of the events that it holds. None while it claims: any that was not full."""
+    events: dict[EventId, ClaimedEvent] = field(default_factory=dict)
     running: frozenset[EventId] = frozenset()
     """The events of the transaction that is open now."""
     handler: Handler | None = None
@@ -51,16 +51,20 @@ class Hold:
         self.handler, self.running = handler, frozenset(work.claim.event_id for work in works)
 
     def runs_nothing(self) -> None:
-        """The transaction has ended. Whatever takes long from now on is not its handler's doing."""
+        """The transaction has ended. What takes long from now on is not its handler's doing."""
         self.handler, self.running = None, frozenset()
 
     def note(self, results: Mapping[Work, Result]) -> None:
-        """At once, not when all of them are through: whoever lets go of a part of it must know what is decided."""
+        """At once, and not when all are through: relief lets go of a part of it, and must know what is decided."""
         for work, result in results.items():
-            self.plans[work.claim.event_id].results[work] = result
+            self.events[work.claim.event_id].results[work] = result
+
+    def note_all(self, works: Iterable[Work], result: Result) -> None:
+        """The same for all of them that are still this hand's."""
+        self.note({work: result for work in works if not self.is_let_go(work)})
 
     def is_let_go(self, work: Work) -> bool:
-        return self.plans[work.claim.event_id].is_let_go
+        return self.events[work.claim.event_id].is_let_go
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ class Shares:
     _paces: dict[Group, Pace] = field(default_factory=dict)
     _turns: Turns = field(default_factory=Turns)
     _passed_over_by: Hold | None = None
-    """Who saw something last that waits and could not be taken."""
+    """The hold that last saw something that waits and may not be taken."""
 
     @property
     def matter(self) -> bool:
@@ -130,9 +134,9 @@ class Shares:
         self.slow.add(handler.name)
 
     def went(self, hold: Hold) -> None:
-        """A claim is through: whoever was not slow in it is slow no longer."""
+        """A claim is through: a handler that was not slow in it is slow no longer."""
         if self.slow:
-            ran = {work.handler.name for plan in hold.plans.values() for work in plan.works}
+            ran = {work.handler.name for claimed in hold.events.values() for work in claimed.works}
             self.slow -= ran - hold.slow
 
     def choose(
@@ -143,9 +147,9 @@ class Shares:
         *,
         now: float,
     ) -> Choice | None:
-        """Of all that waits, first what handlers were kept free for; then the events whose handlers are in the fewest
-        hands; among those, whose turn was longest ago. So neither a backlog of one handler nor several of them delay
-        another."""
+        """Choose first what handlers were kept free for, then the events whose handlers are in the fewest hands, and
+        among those the group whose turn was longest ago. So neither one backlog nor several of them delay another
+        handler."""
         groups: dict[Group, list[Flow]] = {}
         for flow in flows:
             groups.setdefault(sharers_of(flow.source, handlers_of(flow.source, flow.type)), []).append(flow)

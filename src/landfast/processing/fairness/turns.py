@@ -1,4 +1,4 @@
-"""Whose turn it is among those who share the hands, and what is kept free for one whom others overtake."""
+"""Which group of handlers has its turn, and which handlers are kept free for a group that others overtake."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-PATIENCE_SECONDS = 0.1
-"""From when others have overtaken a group until handlers are kept free for it: some claims of quick events, so that
-what would be its turn in a moment anyway costs nobody anything. With slow ones the spans grow by themselves."""
+OVERTAKEN_PATIENCE_SECONDS = 0.1
+"""So long after others have overtaken a group, handlers are kept free for it: some claims of quick events, because its
+turn may come in a moment anyway. With slow events the spans grow by themselves."""
 
-SPAN_AT_MOST = 128
-"""Times the patience, about 13 s: so long nobody's events are kept waiting because a handler that they do not need
-hangs. Two handlers that both run for longer are free together by chance only."""
+KEPT_SPAN_TENTHS = 128
+"""The longest span for which handlers are kept free, in tenths of a second: about 13 s. No event waits longer for a
+handler that hangs and that it does not need. Two handlers that both run for longer are free together by chance only."""
 
 REMEMBERED_LOOKS = 3
-"""That do not find a group, until it is taken for empty: each brings 200 flows, and who has more of them sees a group
-only now and then."""
+"""A group that so many looks did not find is taken for empty. A look brings 200 flows; where there are more, it finds a
+group only now and then."""
 
 
 class Sharer(NamedTuple):
-    """A handler or a source: whoever has a share of the hands."""
+    """A handler or a source: what has a share of the hands."""
 
     kind: str
     name: str
@@ -53,8 +53,8 @@ class Turns:
         return self._last.get(group, 0)
 
     def kept(self, groups: Collection[Group], *, full: Group, slow: Group, now: float) -> Mapping[Sharer, Group]:
-        """Which handlers are kept free, and for which group. An event with two handlers needs both at the same moment;
-        whoever is done with one of them would take it again, and that moment would never come."""
+        """Which handlers are kept free, and for which group. An event with two handlers needs both at the same moment.
+        A hand that is done with one of them would take it again, and that moment would never come."""
         self._looked(groups)
         kept: dict[Sharer, Group] = {}
         for group, found in sorted(self._overtaken.items(), key=lambda each: each[1].since):
@@ -86,7 +86,7 @@ def _is_kept(seconds: float) -> bool:
     """Whether handlers are kept free for a group that was overtaken so long ago: in the 2nd tenth of a second, in the
     5th to 8th, the 17th to 32nd, and so on. So nobody is kept waiting for longer than the group has waited, as one of
     its handlers may hang; and one of these spans is longer than its handlers run."""
-    tenths = int(seconds / PATIENCE_SECONDS)
-    if tenths < 2 * SPAN_AT_MOST:
+    tenths = int(seconds / OVERTAKEN_PATIENCE_SECONDS)
+    if tenths < 2 * KEPT_SPAN_TENTHS:
         return tenths.bit_length() % 2 == 1
-    return tenths // SPAN_AT_MOST % 2 == 0
+    return tenths // KEPT_SPAN_TENTHS % 2 == 0
