@@ -1,5 +1,6 @@
--- One chunk of all identities by the state that each is in; an event that is nowhere has none.
-SELECT state, count(*) AS count, max(event_id) AS last
+-- One chunk of all identities by the state that each is in; an event that is nowhere has none. The last one is found as
+-- hex digits, because bytes have no max() before PostgreSQL 18.
+SELECT state, count(*) AS count, decode(max(encode(event_id, 'hex') COLLATE "C"), 'hex') AS last
 FROM (
     SELECT
         i.event_id,
