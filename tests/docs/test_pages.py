@@ -19,9 +19,9 @@ from tests.shops import Shop, until
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 PLAYED_ELSEWHERE = {ROOT / "docs/tutorial.md": "test_tutorial.py saves its blocks and runs them as a reader would"}
-PROSE = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/howto").glob("*.md")]
-PROSE += (ROOT / "docs/explanation").glob("*.md")
-WIDEST = 160
+PROSE = [page for part in ("docs", "docs/howto", "docs/explanation") for page in (ROOT / part).glob("*.md")]
+PROSE += [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "RELEASING.md")]
+WIDEST = 130
 """Characters of a line that is no table and no code: two windows side by side."""
 
 

@@ -25,7 +25,10 @@ ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs/reference"
 NO_ERROR = {"KeyNeeded": "a request to intake for a key, answered inside"}
 
-COMPANIONS = {"preset": {"redis": "redis://127.0.0.1:6379/0"}}
+COMPANIONS = {
+    "preset": {"redis": "redis://127.0.0.1:6379/0"},
+    "hands": {"store": "postgresql://localhost/shop"},
+}
 """What an example needs beside it."""
 
 
