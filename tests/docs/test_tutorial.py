@@ -104,16 +104,16 @@ def pattern(line: str, port: int) -> str:
 
 
 def blocks() -> list[tuple[str, str, str]]:
-    """The sentence before a block, its kind, and what is in it."""
-    return re.findall(r"([^\n]*)\n\n```(\w*)\n(.*?)```", TEXT, re.DOTALL)
+    """The paragraph before a block, its kind, and what is in it."""
+    return re.findall(r"((?:[^\n]+\n)+)\n```(\w*)\n(.*?)```", TEXT, re.DOTALL)
 
 
 @pytest.mark.long
 def test_the_tutorial_goes_as_it_is_told(tmp_path: Path) -> None:
     player = Player(tmp_path)
     try:
-        for sentence, kind, text in blocks():
-            if name := re.search(r"[Ss]ave this as `([\w.]+)`", sentence):
+        for before, kind, text in blocks():
+            if name := re.search(r"[Ss]ave this as `([\w.]+)`", before):
                 (tmp_path / name[1]).write_text(text)
             elif kind == "python":
                 mend(tmp_path / "shop.py", text)
@@ -127,17 +127,7 @@ def test_the_tutorial_goes_as_it_is_told(tmp_path: Path) -> None:
     finally:
         player.kill()
     assert (tmp_path / "serve.log").read_text().count("is confirmed") == 2
-    tested = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        str(tmp_path),
-        "test_shop.py",
-    ]
+    tested = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(tmp_path), "test_shop.py"]
     ended = subprocess.run(tested, cwd=tmp_path, env=player.env, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
