@@ -36,7 +36,7 @@ check: $(VENV)/dev  ## style, types, layers: fast, no servers
 	@$(BIN)/python -m models
 	@echo "check: all good"
 
-requirements: $(VENV)/dev  ## the rows of REQUIREMENTS.md with the tests that show them
+requirements: $(VENV)/dev  ## the rows of tests/requirements.md with the tests that show them
 	@$(BIN)/python -m tests.requirements
 
 bench: $(VENV)/bench  ## how fast it is: ratios to an empty server, on this machine; QUICK=1 for a look

@@ -29,7 +29,7 @@ class Sizes:
     warm: int = 500
     requests: int = 150_000
     """New events for one run: enough for 30,000 a second."""
-    seeds_requests: int = 30_000
+    naive_requests: int = 30_000
     backlog: int = 40_000
     """Events of one end-to-end run."""
     paced_seconds: float = 10.0
@@ -46,7 +46,7 @@ QUICK = Sizes(
     rounds=1,
     warm=20,
     requests=6_000,
-    seeds_requests=3_000,
+    naive_requests=3_000,
     backlog=300,
     paced_seconds=0.5,
     attackers=(16,),

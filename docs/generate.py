@@ -7,8 +7,11 @@ from pathlib import Path
 
 import click
 
+from docs.api_page import api
+from docs.errors_page import errors
 from docs.provider_language import language
 from docs.provider_pages import provider_pages
+from docs.settings_page import settings
 from landfast.cli import landfast as command
 from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, TRANSITIONS, Signal, State
 
@@ -18,7 +21,14 @@ REFERENCE = Path(__file__).resolve().parent / "reference"
 
 
 def pages() -> dict[str, str]:
-    own = {"lifecycle.md": lifecycle(), "commands.md": commands(), "describing-a-provider.md": language()}
+    own = {
+        "lifecycle.md": lifecycle(),
+        "commands.md": commands(),
+        "settings.md": settings(),
+        "api.md": api(),
+        "errors.md": errors(),
+        "describing-a-provider.md": language(),
+    }
     return own | provider_pages()
 
 

@@ -1,7 +1,6 @@
-"""`make requirements`: the rows of REQUIREMENTS.md with the tests that show them.
+"""`make requirements`: the rows of requirements.md with the tests that show them.
 
-Fails when CHANGELOG.md calls a row done and no test carries its number, or when a test carries a number that is no row.
-The rows' own words stand in the shared folder beside the project; without it, the numbers alone are checked.
+Fails when a row is called done and no test carries its number, or when a test carries a number that is no row.
 """
 
 from __future__ import annotations
@@ -11,48 +10,52 @@ import re
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-ROWS = ROOT.parent / "shared" / "REQUIREMENTS.md"
+ROWS = Path(__file__).resolve().with_suffix(".md")
+
+
+class Row(NamedTuple):
+    text: str
+    is_done: bool
 
 
 def main() -> int:
-    rows, shown, promised = known_rows(), marks(), done_rows()
-    for number, text in rows.items():
-        tests = shown.get(number, [])
-        state = "done" if number in promised else "    "
-        print(f"{number:>4} {state} {len(tests):3} tests  {text[:110]}")
-    missing = [number for number in promised if not shown.get(number)]
-    unknown = [number for number in shown if rows and number not in rows]
-    for number in missing:
-        print(f"CHANGELOG.md calls {number} done, and no test carries it", file=sys.stderr)
-    for number in unknown:
-        print(f"{shown[number][0]} carries {number}, which is no requirement", file=sys.stderr)
-    print(f"{len(promised)} rows done, {len(missing)} of them without a test")
-    return 1 if missing or unknown else 0
+    rows, shown = known_rows(), marks()
+    for number, row in rows.items():
+        state = "done" if row.is_done else "    "
+        print(f"{number:>4} {state} {len(shown.get(number, [])):3} tests  {row.text[:110]}")
+    done = [number for number, row in rows.items() if row.is_done]
+    wrong = problems(rows, shown)
+    for sentence in wrong:
+        print(sentence, file=sys.stderr)
+    print(f"{len(done)} of {len(rows)} rows done")
+    return 1 if wrong else 0
 
 
-def known_rows() -> dict[str, str]:
-    if not ROWS.exists():
-        return {}
-    found = re.findall(r"^\| (R\d+) \| (.+?) \|", ROWS.read_text(), re.MULTILINE)
-    return {number: text.replace("**", "") for number, text in found}
+def known_rows(text: str | None = None) -> dict[str, Row]:
+    found = re.findall(r"^\| (R\d+) \| (.+) \| (done )?\|$", text or ROWS.read_text(), re.MULTILINE)
+    return {number: Row(words.replace("**", ""), bool(done)) for number, words, done in found}
 
 
-def done_rows() -> list[str]:
-    lines = re.findall(r"^Requirements shown by tests: (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    return sorted({number for line in lines for number in re.findall(r"R\d+", line)}, key=lambda n: int(n[1:]))
+def problems(rows: dict[str, Row], shown: dict[str, list[str]]) -> list[str]:
+    missing = [number for number, row in rows.items() if row.is_done and not shown.get(number)]
+    unknown = [number for number in shown if number not in rows]
+    return [
+        *(f"requirements.md calls {number} done, and no test carries it" for number in missing),
+        *(f"{shown[number][0]} carries {number}, which is no requirement" for number in unknown),
+    ]
 
 
 def marks() -> dict[str, list[str]]:
-    """Requirement number -> names of the tests that carry it, in the tests and in the conformance suites."""
+    """Requirement number -> names of the tests that carry it."""
     shown: dict[str, list[str]] = defaultdict(list)
-    for folder in (ROOT / "tests", ROOT / "src" / "landfast" / "testing"):
-        for file in sorted(folder.rglob("*.py")):
-            for node in ast.walk(ast.parse(file.read_text())):
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                    for number in _numbers(node):
-                        shown[number].append(f"{file.relative_to(ROOT)}::{node.name}")
+    for file in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                for number in _numbers(node):
+                    shown[number].append(f"{file.relative_to(ROOT)}::{node.name}")
     return shown
 
 

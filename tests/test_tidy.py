@@ -76,7 +76,7 @@ def test_nothing_is_left_unfinished_in_the_sources() -> None:
 
 
 def test_no_name_says_nothing() -> None:
-    """STYLE.md, Words: these names hide what a thing is."""
+    """CONTRIBUTING.md, Words: these names hide what a thing is."""
     empty = re.compile(r"^class \w*(Manager|Helper|Util|Base|Processor)\b", re.MULTILINE)
     assert not [str(file) for file in SOURCES if empty.search(file.read_text())]
     assert not [str(file) for file in SOURCES if file.stem in ("utils", "util", "helpers", "common", "base", "manager")]

@@ -1,4 +1,4 @@
-"""Answers per second at full speed: the yardstick, our empty protocol, the seeds' handler, Landfast."""
+"""Answers per second at full speed: the yardstick, our empty protocol, the naive handler, Landfast."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from landfast.sealing.master import new_master
 
 YARDSTICK = "no-op POST, granian RSGI (the yardstick)"
 NOOP = "no-op POST, our own protocol"
-SEEDS = "the seeds' handler, PostgreSQL"
+NAIVE = "the naive handler, PostgreSQL"
 POSTGRES = "acks of new events, PostgreSQL"
 SQLITE = "acks of new events, SQLite"
 SEALED = "acks of new events, sealed, {}"
@@ -33,7 +33,7 @@ async def rows(stage: Stage) -> list[Row]:
     kinds: dict[str, Run] = {
         YARDSTICK: partial(_empty, stage, "yardstick"),
         NOOP: partial(_empty, stage, "noop"),
-        SEEDS: partial(_seeds, stage),
+        NAIVE: partial(_naive, stage),
         POSTGRES: partial(_landfast, stage, on_postgres, peaks),
         SQLITE: partial(_landfast, stage, partial(stores.on_sqlite, stage.folder), peaks),
         SEALED.format("PostgreSQL"): partial(_landfast, stage, on_postgres, peaks, settings=_seal()),
@@ -66,11 +66,11 @@ async def _empty(stage: Stage, module: str) -> Measured:
         return await stage.measure(what, server.pids, list)
 
 
-async def _seeds(stage: Stage) -> Measured:
-    requests = stage.requests(stage.sizes.seeds_requests, "seed")
+async def _naive(stage: Stage) -> Measured:
+    requests = stage.requests(stage.sizes.naive_requests, "naive")
     async with (
         stores.on_postgres(stage.postgres) as store,
-        servers.running("seeds", env=os.environ | {"BENCH_DSN": store.inbox}) as server,
+        servers.running("naive", env=os.environ | {"BENCH_DSN": store.inbox}) as server,
     ):
         return await stage.at_full_speed(requests, server.port, server.pids, store.pids)
 

@@ -45,7 +45,7 @@ async def rows(stage: Stage, maximum: float) -> list[Row]:
 
 async def _duplicates(stage: Stage, settings: dict[str, str] | None = None) -> Measured:
     """One intake stores them, and another, which has nothing in its own memory, gets them again."""
-    requests = stage.requests(stage.sizes.seeds_requests * 2, "again")
+    requests = stage.requests(stage.sizes.naive_requests * 2, "again")
     async with stores.on_postgres(stage.postgres) as store:
         async with stage.serving(store, workers=0, settings=settings or {}) as serve:
             await load.apply(load.load(requests, serve.port, 600.0), "own")

@@ -18,7 +18,7 @@ from bench.stores import Store
 
 BACKLOG = "a backlog processed, {}"
 SUSTAINED = "end to end, sent and processed at once, {}"
-SEEDS = "end to end, sent and processed at once, the seeds' handler and worker"
+NAIVE = "end to end, sent and processed at once, the naive handler and worker"
 SETTLES_WITHIN = 300.0
 LOOK_EVERY = 0.05
 
@@ -37,18 +37,18 @@ async def rows(stage: Stage) -> list[Row]:
                 stage.say(f"round {number + 1} of {stage.sizes.rounds}: {row.name}")
                 row.values.append(await run(stage, opened, row))
         made += [backlog, sustained]
-    seeds = Row(SEEDS, "/s")
+    naive = Row(NAIVE, "/s")
     for number in range(stage.sizes.rounds):
-        stage.say(f"round {number + 1} of {stage.sizes.rounds}: {seeds.name}")
-        seeds.values.append(await _seeds(stage, seeds))
-    return [*made, seeds]
+        stage.say(f"round {number + 1} of {stage.sizes.rounds}: {naive.name}")
+        naive.values.append(await _naive(stage, naive))
+    return [*made, naive]
 
 
-async def _seeds(stage: Stage, row: Row) -> float:
-    requests = stage.requests(stage.sizes.seeds_requests // 2, "seed")
+async def _naive(stage: Stage, row: Row) -> float:
+    requests = stage.requests(stage.sizes.naive_requests // 2, "naive")
     async with stores.on_postgres(stage.postgres) as store:
         env = os.environ | {"BENCH_DSN": store.inbox}
-        async with servers.running("seeds", env=env) as handler, servers.running("seeds_worker", env=env) as worker:
+        async with servers.running("naive", env=env) as handler, servers.running("naive_worker", env=env) as worker:
             used = machine.cpu_seconds(worker.pids()), machine.cpu_seconds(store.pids())
             began = time.monotonic()
             sent = await _send(requests, handler.port)

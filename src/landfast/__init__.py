@@ -35,3 +35,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    """What a REPL completes: the public names, which are not here yet."""
+    return sorted(__all__)

@@ -22,7 +22,7 @@ def attempts_of(record: Any) -> list[tuple[str, int, str]]:
 
 @pytest.mark.req("R20")
 async def test_a_renamed_receipt_column_stops_claims_and_doubles_nothing(shop: Shop) -> None:
-    """The seeds' opening story: the dedup record cannot be written, so the order must not be either."""
+    """A column was renamed at night: the dedup record cannot be written, so the order must not be either."""
     shop.on(name="create_order")(insert)
     await shop.sql("ALTER TABLE landfast_receipt RENAME COLUMN outcome TO result_code")
     await shop.deliver(*(f"evt_{n}" for n in range(10)))

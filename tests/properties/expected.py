@@ -1,4 +1,4 @@
-"""What an event should come to, by the rules as DESIGN says them: dictionaries, no database, no concurrency."""
+"""What an event should come to, by the rules alone: dictionaries, no database, no concurrency."""
 
 from __future__ import annotations
 

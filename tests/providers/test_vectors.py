@@ -1,11 +1,10 @@
-"""Signed requests that the providers' own SDKs and documentation publish; they live beside the repository."""
+"""Signed requests that the providers' own SDKs and documentation publish: `vectors/`, with where each comes from."""
 
 from __future__ import annotations
 
 import base64
 import json
 import math
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,22 +21,16 @@ from landfast.providers import Profile, provider
 from landfast.providers.catalogue import PROFILES
 from tests.providers.requests import headers_of
 
-FILE = Path(__file__).parents[3] / "shared" / "providers" / "vectors.json"
-
-needs_vectors = pytest.mark.skipif(
-    not FILE.exists() and os.environ.get("CI") != "true",
-    reason="the folder with the vectors is not beside the repository",
-)
+FOLDER = Path(__file__).parent / "vectors"
 
 SETTINGS = {"meta": {"verify_token": "unused"}}
 
 
 def vectors() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(FILE.read_text()) if FILE.exists() else []
-    return found
+    return [vector for file in sorted(FOLDER.glob("*.json")) for vector in json.loads(file.read_text("utf-8"))]
 
 
-KNOWN = [vector for vector in vectors() if vector["provider"] in PROFILES]
+VECTORS = vectors()
 
 
 def profile_of(vector: dict[str, Any]) -> Profile:
@@ -86,9 +79,8 @@ def is_accepted(vector: dict[str, Any], body: bytes | None = None) -> bool:
     return True
 
 
-@needs_vectors
 @pytest.mark.req("R1")
-@pytest.mark.parametrize("vector", KNOWN, ids=lambda vector: str(vector["id"]))
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["id"]))
 def test_every_published_request_is_judged_as_its_publisher_says(vector: dict[str, Any]) -> None:
     if vector["kind"] == "challenge":
         greeting = examined(vector).greeting
@@ -98,9 +90,8 @@ def test_every_published_request_is_judged_as_its_publisher_says(vector: dict[st
         assert is_accepted(vector) == vector["expected_valid"]
 
 
-@needs_vectors
 def test_a_changed_byte_of_the_body_turns_every_valid_request_into_a_refused_one() -> None:
-    valid = [vector for vector in KNOWN if vector["expected_valid"] and vector["kind"] == "request"]
+    valid = [vector for vector in VECTORS if vector["expected_valid"] and vector["kind"] == "request"]
     covered = [
         vector for vector in valid if PROFILES[vector["provider"]].coverage != "no" and vector["method"] == "POST"
     ]
@@ -110,8 +101,10 @@ def test_a_changed_byte_of_the_body_turns_every_valid_request_into_a_refused_one
     assert not [vector["id"] for vector in covered if is_accepted(vector, body_of(vector) + b" ")]
 
 
-@needs_vectors
-def test_the_vectors_of_providers_that_are_not_in_the_catalogue_are_listed() -> None:
-    """Not a failure: the list of what is left to do, shown with -s."""
-    missing = sorted({vector["provider"] for vector in vectors()} - PROFILES.keys())
-    print(f"{len(KNOWN)} of {len(vectors())} vectors run; not in the catalogue: {', '.join(missing) or 'none'}")
+def test_every_vector_is_of_a_provider_that_we_know_and_says_where_it_comes_from() -> None:
+    assert len(VECTORS) == len({vector["id"] for vector in VECTORS}) > 100
+    for file in FOLDER.glob("*.json"):
+        assert file.stem in PROFILES
+        for vector in json.loads(file.read_text("utf-8")):
+            assert vector["provider"] == file.stem
+            assert all(vector["source"][field] for field in ("repo", "path", "commit", "license")), vector["id"]

@@ -31,7 +31,9 @@ Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
 
 class Inbox:
-    """`Inbox()` reads `landfast.toml` and LANDFAST_* from the environment; keywords override both."""
+    """What takes webhooks in and runs your handlers. `Inbox()` reads landfast.toml in the current folder, then
+    LANDFAST_* of the environment; keywords, which are the keys of landfast.toml, override both. `config` names another
+    file."""
 
     def __init__(self, config: Path | str | None = None, **overrides: Any) -> None:
         self.settings: Settings = configuration.load(config, overrides=overrides)
@@ -44,9 +46,8 @@ class Inbox:
             profile_of(source)  # an unknown provider is known now, not at the first request
 
     def source(self, name: str, *, provider: str, secrets: Sequence[str], **options: Any) -> None:
-        """Take webhooks at /in/{name}. Options: tolerance, dedup, dedup_key, ordered_by, body_limit, unhandled, ignore,
-        concurrency, and those of the generic provider. Secrets are `env:NAME`, `file:PATH` or, in tests, the secret
-        itself."""
+        """Take webhooks at /in/{name}; the same as a table [sources.NAME] in landfast.toml. `options` are its keys, and
+        those that the provider's page names. Secrets are `env:NAME`, `file:PATH` or, in tests, the secret itself."""
         if name in self.sources:
             raise ConfigError(f"source {name}: it is there already; keep it in landfast.toml or in the code, not twice")
         given = {"provider": provider, "secrets": list(secrets) if not isinstance(secrets, str) else secrets, **options}
@@ -67,11 +68,21 @@ class Inbox:
         group: bool = True,
         concurrency: int | None = None,
     ) -> Callable[[F], F]:
-        """Run the function, once, for every event of the source whose type matches the pattern (`*` for any run of
-        characters). Its writes on `tx` commit if and only if its receipt does. One that fails is tried again for as
-        long as `backoff` says, three days by default, and at most `attempts` times if that is given. With
-        `concurrency`, so many events of it at most run at the same time in one worker process; a suspect, which runs in
-        a process of its own, comes on top."""
+        """Run the function `(event, tx)` for every event of the source whose type matches the pattern, in which `*` is
+        any run of characters. Its writes on `tx` commit if and only if its receipt does, so they happen once.
+        It is given a `Transaction`; if it is no coroutine function it runs in a thread and is given a
+        `BlockingTransaction`. What it returns is kept with the receipt, and must be JSON.
+
+        - `name`: what its receipts are kept under, the function's own by default. Under another name it is another
+          handler, without these receipts.
+        - `backoff`: how long a failed event is tried again, three days by default; `attempts`: how often at most.
+        - `deadline`: seconds after which it is cancelled, and the attempt has failed.
+        - `isolation`: of its transaction, such as "serializable"; the database's default unless it is given.
+        - `group`: whether several events of it may share one transaction while there is a backlog. Each has its
+          receipt.
+        - `concurrency`: how many of its events may run at the same time in one worker process. A suspect, which runs in
+          a process of its own, comes on top.
+        """
 
         def register(function: F) -> F:
             handler = name or _name_of(function)
@@ -112,8 +123,9 @@ class Inbox:
         backoff: Backoff = Backoff(),  # noqa: B008 - frozen
         deadline: float = 30.0,
     ) -> Any:
-        """An outward action that handlers stage with `tx.stage`: performed after their COMMIT, at least once, under one
-        key. With or without parentheses."""
+        """Register an outward action, `(effect, ...)`, that handlers stage with `tx.stage`. It is performed after their
+        COMMIT, at least once, always under the same `effect.key`: pass that on as the idempotency key. The options are
+        those of `on`. With or without parentheses."""
 
         def register(function: F) -> F:
             effect = name or _name_of(function)
@@ -128,8 +140,9 @@ class Inbox:
         return register if function is None else register(function)
 
     def lifespan(self, function: F) -> F:
-        """An async context manager, or an async generator that yields once, entered once per worker: open clients in
-        it. Several are entered in order, and left in the opposite one."""
+        """Register an async context manager, or an async generator that yields once. Each worker enters it before its
+        first event and leaves it after its last: open clients in it. Several are entered in order, and left in the
+        opposite one."""
         opener: Any = asynccontextmanager(function) if inspect.isasyncgenfunction(function) else function
         self._lifespans.append(opener)
         return function
@@ -177,8 +190,9 @@ class Inbox:
         return await stores.migrate_both(self.settings, self.clock, self.chance)
 
     def asgi(self, *, workers: Literal["inline", "apart"] = "inline") -> Mounted:
-        """An ASGI application to mount in FastAPI, Starlette, Litestar or Django, once every source and handler is
-        declared. Events are processed in this process (`inline`), or by `landfast work` (`apart`)."""
+        """An ASGI application to mount in FastAPI, Starlette, Litestar or Django. Call it once every source and handler
+        is declared: a missing source or secret is a ConfigError here. Events are processed in this process (`inline`),
+        or by `landfast work` (`apart`)."""
         if workers not in ("inline", "apart"):
             raise ConfigError(f"asgi: workers is {workers!r}; it is 'inline' or 'apart'")
         # Now, while the host is imported: later, its senders would be the first to hear of it.

@@ -22,8 +22,9 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 class Mounted:
-    """Opens with the host's lifespan. Starlette and FastAPI forward none to what they mount, so give them `lifespan`;
-    without it everything opens at the first request, and until then nothing is processed."""
+    """The inbox as an ASGI application; it opens with the host's lifespan. Starlette and FastAPI forward none to what
+    they mount, so give them `lifespan`; without it everything opens at the first request, and until then nothing is
+    processed."""
 
     def __init__(
         self,

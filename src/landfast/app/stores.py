@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from landfast.config import Address, Settings
-from landfast.domain.errors import BoundElsewhereError, ConfigError, UserError
+from landfast.domain.errors import BoundElsewhereError, ConfigError, NoDatabaseError
 from landfast.domain.ids import InboxId
 from landfast.ports.audit import Audited
 from landfast.ports.clock import Chance, Clock
@@ -26,15 +26,6 @@ INBOX_CONNECTIONS = 4
 """Connections of one process to a PostgreSQL inbox: one records, one claims and settles, one renews, one for people."""
 LEDGER_SPARE_CONNECTIONS = 2
 """Connections to a PostgreSQL ledger besides one for each hand: tombstones and effects must not wait for handlers."""
-
-
-class NoDatabaseError(UserError):
-    """Nobody has made it yet, or the settings that say where it is were not read."""
-
-    fix = "run landfast migrate, or correct store and ledger"
-
-    def __str__(self) -> str:
-        return f"{super().__str__()}; {self.fix}"
 
 
 class LedgerStore(Ledger, EffectStore, Audited, KeyStore, ErasableLedger, Store, Protocol):

@@ -13,8 +13,7 @@ import click
 
 from landfast import config
 from landfast.app import Inbox, load
-from landfast.app.stores import NoDatabaseError
-from landfast.domain.errors import UserError
+from landfast.domain.errors import NoDatabaseError, UserError
 from landfast.domain.filter import Filter, parse
 
 T = TypeVar("T")

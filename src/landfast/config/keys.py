@@ -1,17 +1,11 @@
-"""Which keys there are, what each takes, and the sentence about a value that is none of it."""
+"""Which keys there are, what each is for and what it takes. docs/reference/settings.md is drawn from it."""
 
 from __future__ import annotations
 
-import difflib
-import ipaddress
 import math
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
-
-from landfast.domain.errors import ConfigError
 
 PRESETS = ("low-volume", "high-volume", "critical")
 SAME_KEY = ("duplicate", "hold")
@@ -26,129 +20,232 @@ HANDLER_KEYS = ("attempts", "backoff", "deadline", "isolation", "group")
 class Key:
     kind: type
     example: str
+    """As it is written in landfast.toml."""
+    says: str
+    """What it is for: a sentence for somebody who reads it for the first time."""
     least: float = -math.inf
     most: float = math.inf
     one_of: tuple[str, ...] = ()
+    default: str = ""
+    """In words, where it is more than a value that stands in Settings."""
 
 
 KEYS: Mapping[str, Key] = MappingProxyType(
     {
-        "store": Key(str, '"sqlite:landfast.db"'),
-        "ledger": Key(str, '"sqlite:shop.db"'),
-        "app": Key(str, '"handlers:inbox"'),
-        "host": Key(str, '"127.0.0.1"'),
-        "port": Key(int, "8420", 0, 65535),
-        "intakes": Key(int, "1", 1, 64),
-        "workers": Key(int, "1", 0, 64),
-        "concurrency": Key(int, "16", 1, 256),  # of one worker process; the ledger needs a connection for each
-        "lease": Key(float, "30", 1, 3600),
-        "preset": Key(str, '"critical"', one_of=PRESETS),
-        "redis": Key(str, '"redis://127.0.0.1:6379/0"'),
-        "journal": Key(str, '"nats://127.0.0.1:4222"'),
-        "drainers": Key(int, "1", 1, 64),
-        "spool": Key(str, '"/var/lib/landfast/spool"'),
-        "spool_limit": Key(int, "1073741824", 1024 * 1024, 2**40),
-        "spool_anywhere": Key(bool, "true"),
-        "dedup_memory": Key(float, "3024000", 3600, 10 * 365 * 86_400),
-        "seal": Key(str, '"env:LANDFAST_MASTER_KEY"'),
-        "seal_old": Key(str, '"env:LANDFAST_OLD_MASTER_KEY"'),
-        "https_only": Key(bool, "true"),
-        "trusted_proxies": Key(list, '["10.0.0.0/8"]'),
+        "store": Key(
+            str,
+            '"sqlite:landfast.db"',
+            "The inbox's database, for what came in: `sqlite:PATH` or `postgresql://...`.",
+            default="`landfast.db` beside landfast.toml",
+        ),
+        "ledger": Key(
+            str,
+            '"sqlite:shop.db"',
+            "The database that your handlers write to: receipts and effects are kept beside your own tables.",
+            default="the same database on PostgreSQL, `landfast-ledger.db` beside `store` on SQLite",
+        ),
+        "app": Key(
+            str,
+            '"handlers:inbox"',
+            "Where your Inbox is, as MODULE:NAME or FILE.py:NAME. Commands read it where `--app` does not say.",
+            default="none: sources of landfast.toml, and no handlers",
+        ),
+        "host": Key(str, '"0.0.0.0"', "The address that intakes listen on."),
+        "port": Key(int, "8420", "The port that intakes listen on; 0 for any that is free.", 0, 65535),
+        "intakes": Key(int, "2", "How many processes take webhooks in.", 1, 64),
+        "workers": Key(int, "1", "How many processes run handlers; 0 for none here. A SQLite ledger takes one.", 0, 64),
+        "concurrency": Key(
+            int,
+            "16",
+            "How many events one worker process runs at the same time. A SQLite ledger takes one.",
+            1,
+            256,
+            default="16 on PostgreSQL, 1 on SQLite",
+        ),
+        "lease": Key(
+            float,
+            "30",
+            "Seconds until a worker that says nothing is taken for dead and its events are claimed again.",
+            1,
+            3600,
+        ),
+        "preset": Key(
+            str,
+            '"critical"',
+            "Which layers there are; each of their keys can still be set by itself ([layers](../howto/layers.md)).",
+            one_of=PRESETS,
+            default='none, which is the same as `"low-volume"`',
+        ),
+        "redis": Key(
+            str,
+            '"redis://127.0.0.1:6379/0"',
+            "A Redis or Valkey through which all intakes share what they have seen. It only makes duplicates cheaper.",
+        ),
+        "journal": Key(
+            str,
+            '"nats://127.0.0.1:4222"',
+            "A JetStream stream that takes deliveries in before the inbox does; drainers bring them there.",
+        ),
+        "drainers": Key(int, "1", "How many processes bring the journal into the inbox.", 1, 64),
+        "spool": Key(
+            str,
+            '"/var/lib/landfast/spool"',
+            "A folder on a disk that takes deliveries in while the inbox, or the journal, cannot.",
+            default='none; `landfast-spool` beside landfast.toml with `preset = "critical"` and no journal',
+        ),
+        "spool_limit": Key(
+            int,
+            "1073741824",
+            "Bytes that the spool may hold: at 2 KB an event, half a million of them.",
+            1024 * 1024,
+            2**40,
+        ),
+        "spool_anywhere": Key(
+            bool,
+            "true",
+            "Take a spool in memory or in a container's own layer, too: what it acknowledged is lost with the machine.",
+        ),
+        "dedup_memory": Key(
+            float,
+            "3024000",
+            "Seconds for which an event is surely known again, 35 days by default. One whose own time"
+            " is longer ago is held.",
+            3600,
+            10 * 365 * 86_400,
+        ),
+        "seal": Key(
+            str,
+            '"env:LANDFAST_MASTER_KEY"',
+            "Where the master key is: `env:NAME` or `file:PATH`. Then what is stored of events is encrypted"
+            " ([seal and erase](../howto/erase.md)).",
+        ),
+        "seal_old": Key(
+            str,
+            '"env:LANDFAST_OLD_MASTER_KEY"',
+            "Where the master key before it is, until `landfast seal rotate` has run. Alone, it only opens.",
+        ),
+        "https_only": Key(bool, "true", "Answer 403 to what came over plain HTTP."),
+        "trusted_proxies": Key(
+            list,
+            '["10.0.0.0/8"]',
+            "Addresses and networks whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+        ),
     }
 )
 SOURCE_KEYS: Mapping[str, Key] = MappingProxyType(
     {
-        "provider": Key(str, '"stripe"'),
-        "secrets": Key(list, '["env:NAME"]'),
-        "tolerance": Key(float, "300", 1, 86400),  # a day: beyond it a captured request replays at leisure
-        "dedup": Key(str, '"body"'),
-        "dedup_key": Key(str, '"env:NAME"'),
-        "ordered_by": Key(str, '"data.object.customer"'),
-        "body_limit": Key(int, "1048576", 1, 64 * 1024 * 1024),  # the whole of intake's in-flight budget
-        "public_url": Key(str, '"https://hooks.example.com/in/twilio"'),
-        "allow_short_secret": Key(bool, "true"),
-        "confirm_subscription": Key(bool, "true"),
-        "same_key": Key(str, '"hold"', one_of=SAME_KEY),
-        "same_proof": Key(str, '"take"', one_of=SAME_PROOF),
-        "unsigned_type": Key(str, '"hold"', one_of=UNSIGNED_TYPE),
-        "rate": Key(float, "100", 0.01, 1_000_000),
-        "key_rate": Key(float, "10", 0.01, 1_000_000),
-        "event_rate": Key(float, "1000", 0.01, 1_000_000),
-        "byte_rate": Key(float, "1048576", 1, 1e12),
-        "allow_from": Key(list, '["192.0.2.0/24"]'),
-        "unhandled": Key(str, '"done"', one_of=UNHANDLED),
-        "ignore": Key(list, '["invoice.*"]'),
-        "concurrency": Key(int, "4", 1, 256),  # at most as many as a worker can have
+        "provider": Key(
+            str,
+            '"stripe"',
+            "How the sender signs and names what it sends: one of [the catalogue](providers.md), one of your own"
+            " `[providers.NAME]`, or `generic`.",
+            default="needed",
+        ),
+        "secrets": Key(
+            list,
+            '["env:NAME"]',
+            "What the sender's proof is checked with: each `env:NAME`, `file:PATH`, the secret itself, or a table."
+            " Any that is active counts.",
+            default="needed",
+        ),
+        "tolerance": Key(  # at most a day: beyond it a captured request replays at leisure
+            float,
+            "300",
+            "Seconds that a signed time may be away from our clock.",
+            1,
+            86400,
+            default="what suits the provider, 300 for most",
+        ),
+        "dedup": Key(
+            str,
+            '"body"',
+            "What makes two deliveries one event, if not what the provider's page says"
+            " ([the rules](describing-a-provider.md#what-makes-two-deliveries-one-event)).",
+            default="the provider's own id of the event",
+        ),
+        "dedup_key": Key(
+            str,
+            '"any long text of your own"',
+            'The key of the HMAC, where `dedup = "hmac:..."`. Changing it makes new events of known ones.',
+        ),
+        "ordered_by": Key(
+            str,
+            '"data.object.customer"',
+            "Where the entity stands that an event is about: to find and erase events by. It does not order them yet.",
+            default="what the provider's page says",
+        ),
+        "body_limit": Key(  # at most the whole of intake's in-flight budget
+            int,
+            "1048576",
+            "Bytes that a body may have; 413 beyond it.",
+            1,
+            64 * 1024 * 1024,
+            default="what suits the provider, 1048576 for most",
+        ),
+        "public_url": Key(
+            str,
+            '"https://hooks.example.com/in/twilio"',
+            "The whole address that the sender was given. Some senders sign it; their pages say so.",
+        ),
+        "allow_short_secret": Key(bool, "true", "Take a secret that is too short to be safe. For tests."),
+        "confirm_subscription": Key(
+            bool, "true", "Open the address in a sender's handshake (Amazon SNS) without asking an operator."
+        ),
+        "same_key": Key(
+            str,
+            '"hold"',
+            "What another body under a known key is: a `duplicate`, or an event to `hold` for an operator.",
+            one_of=SAME_KEY,
+            default='`"hold"` with `preset = "critical"` and a sender whose bodies never change, else `"duplicate"`',
+        ),
+        "same_proof": Key(
+            str,
+            '"take"',
+            "What another body under a known proof is, where proofs bind no body: an event to `hold`, or to `take`.",
+            one_of=SAME_PROOF,
+        ),
+        "unsigned_type": Key(
+            str,
+            '"hold"',
+            "What a known body under another type is, where types are not signed: an event to `hold`, or to `trust`.",
+            one_of=UNSIGNED_TYPE,
+            default="what the provider's page says",
+        ),
+        "rate": Key(
+            float, "100", "Verified deliveries a second that one intake process takes; 429 beyond it.", 0.01, 1_000_000
+        ),
+        "key_rate": Key(
+            float,
+            "10",
+            "The same for deliveries of one event. A duplicate beyond it gets 429 and comes again.",
+            0.01,
+            1_000_000,
+        ),
+        "event_rate": Key(
+            float,
+            "1000",
+            "Verified events a second that one intake process takes: one delivery may bring a thousand.",
+            0.01,
+            1_000_000,
+        ),
+        "byte_rate": Key(float, "1048576", "Bytes of verified bodies a second that one intake process takes.", 1, 1e12),
+        "allow_from": Key(
+            list, '["192.0.2.0/24"]', "Addresses and networks that may send; 403 for all others.", default="everybody"
+        ),
+        "unhandled": Key(
+            str,
+            '"done"',
+            "What becomes of an event that no handler takes: `keep` it for a later deploy, or end it as `done` or"
+            " `dead` ([unhandled](../howto/unhandled.md)).",
+            one_of=UNHANDLED,
+        ),
+        "ignore": Key(
+            list,
+            '["invoice.*"]',
+            "Types that nobody wants: done at once, whatever handlers there are. `*` is any text.",
+        ),
+        "concurrency": Key(  # at most as many as a worker can have hands
+            int, "4", "How many of its events may run at the same time in one worker process.", 1, 256
+        ),
     }
 )
-_TYPO_SIMILARITY = 0.6
-"""How alike two keys must be for the one to be suggested: one or two wrong letters in a short word."""
-
-
-def checked(values: Mapping[str, Any], rules: Mapping[str, Key], where: str) -> dict[str, Any]:
-    found = {}
-    for key, value in values.items():
-        name = f"{where}{key.upper()}" if where == "LANDFAST_" else f"{where}{key}"
-        rule = rules.get(key)
-        if rule is None:
-            known = [*rules, "sources", "providers"] if rules is KEYS else [*rules]
-            hint = nearest(key, known) or f"; the keys are {', '.join(known)}"
-            if key in SOURCE_KEYS:
-                hint = "; it belongs to a source: write it under [sources.NAME]"
-            if key in HANDLER_KEYS:
-                hint = of_a_handler(key)
-            raise ConfigError(f"{where}there is no key {key!r}{hint}")
-        if value is None:  # TOML has none: an argument that was not given
-            continue
-        found[key] = _value(name, value, rule)
-    return found
-
-
-def _value(name: str, value: Any, rule: Key) -> Any:
-    if rule.kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if not isinstance(value, rule.kind) or (isinstance(value, bool) and rule.kind is not bool):
-        wanted = {str: "a string", int: "a whole number", float: "a number", list: "a list", bool: "true or false"}[
-            rule.kind
-        ]
-        example = f"{name.rpartition(' ')[2].removeprefix('LANDFAST_').lower()} = {rule.example}"
-        raise ConfigError(f"{name} must be {wanted}, not {type(value).__name__}, such as {example}")
-    if isinstance(value, str) and not value.strip():
-        raise ConfigError(f"{name} is empty; give it a value, or leave it out")
-    if rule.one_of and value not in rule.one_of:
-        raise ConfigError(f"{name} is {value!r}; it must be one of {', '.join(rule.one_of)}")
-    if isinstance(value, int | float) and not rule.least <= value <= rule.most:
-        raise ConfigError(f"{name} is {value}; it must be from {_plain(rule.least)} to {_plain(rule.most)}")
-    return value
-
-
-def _plain(limit: float) -> str:
-    return f"{limit:.0f}" if limit == int(limit) else f"{limit:g}"
-
-
-def networks(name: str, given: Iterable[Any]) -> tuple[str, ...]:
-    """Addresses and networks, as they are written."""
-    for each in given:
-        try:
-            ipaddress.ip_network(each if isinstance(each, str) else "")  # a number would be an address too
-        except ValueError:
-            fix = _network_of(each) or 'write each as "192.0.2.7" or "192.0.2.0/24"'
-            raise ConfigError(f"{name}: {each!r} is no address or network; {fix}") from None
-    return tuple(given)
-
-
-def _network_of(written: Any) -> str:
-    """`did you mean 'x'?` for a network that is written with the address of one machine in it."""
-    with suppress(ValueError):
-        return f"did you mean '{ipaddress.ip_network(str(written), strict=False)}'?"
-    return ""
-
-
-def of_a_handler(key: str) -> str:
-    return f"; it belongs to a handler: write it in the code, @inbox.on(..., {key}=...)"
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?`, or nothing when no known word is close."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=_TYPO_SIMILARITY)
-    return f"; did you mean {found[0]!r}?" if found else ""

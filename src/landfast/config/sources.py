@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from landfast.config.keys import HANDLER_KEYS, KEYS, SOURCE_KEYS, checked, nearest, networks, of_a_handler
+from landfast.config.checking import checked, nearest, networks, of_a_handler
+from landfast.config.keys import HANDLER_KEYS, KEYS, SOURCE_KEYS
 from landfast.config.settings import SecretSettings, SourceSettings
 from landfast.domain.errors import ConfigError
 

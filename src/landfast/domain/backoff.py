@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
+    """How long a failed event waits before its next try: up to `first` seconds, then `factor` times as long each time,
+    up to `longest`, until `total` is used up. Each wait is drawn at random from a tenth of that to all of it."""
+
     first: float = 2.0
     """Seconds before the second try, at most: most hiccups (a failover, a deploy) are over within a few."""
     factor: float = 2.0
+    """1 for waits that do not grow."""
     longest: float = 3600.0
     """An hour: a fix deployed on Monday morning is noticed within one coffee."""
     total: float = 72 * 3600.0

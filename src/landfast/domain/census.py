@@ -1,4 +1,4 @@
-"""What the inbox and the ledger count, and the equations that must hold between the counts (R61)."""
+"""What the inbox and the ledger count, and the equations that must hold between the counts."""
 
 from __future__ import annotations
 

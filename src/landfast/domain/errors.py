@@ -14,7 +14,8 @@ LandfastError
 ├── UserError              the developer's or operator's: one sentence that names the field and the fix; exit 2
 │   ├── ConfigError
 │   ├── AppError                the user's application cannot be imported or used
-│   └── BoundElsewhereError     the inbox belongs to another ledger
+│   ├── BoundElsewhereError     the inbox belongs to another ledger
+│   └── NoDatabaseError         nobody has made the database yet
 ├── MalformedBodyError     verified, stored, and no handler can be given it: a dead letter with this reason
 ├── StoreError             a database's, or a journal's
 │   ├── UnavailableError        it cannot take deliveries now; another may
@@ -45,7 +46,8 @@ class LandfastError(Exception):
 
 
 class SenderError(LandfastError):
-    """The request is at fault. It is answered, counted, and leaves no trace in the inbox."""
+    """The request is at fault. It is answered, counted, and leaves no trace in the inbox. You meet it in the log, as
+    the reason of a refusal."""
 
     answer = answer.error(400, "bad request")
 
@@ -57,49 +59,66 @@ class SenderError(LandfastError):
 
 
 class UnknownSourceError(SenderError):
+    """Nothing is configured under this path. Look at the address that the sender was given: it ends in /in/SOURCE."""
+
     answer = answer.error(404, "no such source", close=True)
 
 
 class WrongMethodError(SenderError):
+    """Something else than POST, and no handshake of the provider: a browser, mostly."""
+
     answer = answer.error(405, "use POST", headers=((b"allow", b"POST"),), close=True)
 
 
 class UnverifiedError(SenderError):
-    """Whatever was wrong, the sender sees one text: a forger learns nothing from it."""
+    """The proof does not hold. Whatever was wrong, the sender sees one text, and a forger learns nothing from it; the
+    log says why, and `landfast verify-signature` more."""
 
     answer = answer.error(401, "signature not verified", close=True)
 
 
 class BodyTooLargeError(SenderError):
+    """The body has more bytes than `body_limit` of the source, or than its provider sends."""
+
     answer = answer.error(413, "body too large", close=True)
 
 
 class UnsupportedEncodingError(SenderError):
+    """The body is compressed, so what was signed cannot be told. Switch that off at the sender or the proxy."""
+
     answer = answer.error(415, "content-encoding not supported", close=True)
 
 
 class ForbiddenError(SenderError):
+    """The address is not in `allow_from`, or the request came over plain HTTP where `https_only` is set."""
+
     answer = answer.error(403, "not allowed from here", close=True)
 
 
 class TooManyError(SenderError):
+    """More than `rate`, `key_rate`, `event_rate` or `byte_rate` of the source. The sender comes again."""
+
     answer = answer.error(429, "too many requests", headers=((b"retry-after", b"5"),))
 
 
 class FramingError(SenderError):
+    """The request is no HTTP that can be read in one way only, or came too slowly."""
+
     answer = answer.error(400, "malformed request", close=True)
 
 
 class OverloadedError(LandfastError):
+    """What takes deliveries in is away or full. Nothing was stored, and the sender is asked to come again."""
+
     answer = answer.error(503, "try again later", headers=((b"retry-after", b"5"),))
 
 
 class UserError(LandfastError):
-    """One sentence that names the field and the fix."""
+    """One sentence that names the field and the fix. A command that meets it prints that sentence and exits with 2."""
 
 
 class ConfigError(UserError):
-    """A setting, source or secret is missing or wrong."""
+    """A setting, source or secret is missing or wrong. It is raised before anything was changed."""
 
 
 class AppError(UserError):
@@ -107,15 +126,26 @@ class AppError(UserError):
 
 
 class BoundElsewhereError(UserError):
-    """This inbox is bound to another ledger, or this ledger to another inbox under the same name."""
+    """This inbox is bound to another ledger, or this ledger to another inbox: `store` and `ledger` do not belong
+    together. Working on would process events twice, so nothing starts."""
+
+
+class NoDatabaseError(UserError):
+    """Nobody has made it yet, or the settings that say where it is were not read."""
+
+    fix = "run landfast migrate, or correct store and ledger"
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}; {self.fix}"
 
 
 class MalformedBodyError(LandfastError):
-    """The bytes are the sender's own, but no handler can be given them."""
+    """The bytes are the sender's own, but no handler can be given them: they are no JSON, or nested too deeply. The
+    event is a dead letter, and `landfast dead show` has its bytes."""
 
 
 class StoreError(LandfastError):
-    """A database failed us."""
+    """A database, spool or broker failed us."""
 
 
 class UnavailableError(StoreError):
@@ -123,7 +153,7 @@ class UnavailableError(StoreError):
 
 
 class InboxUnavailableError(UnavailableError):
-    """The inbox cannot be used now; the same call may succeed later."""
+    """The inbox cannot be used now. Intake takes to the spool, or answers 503; it goes on by itself."""
 
 
 class JournalUnavailableError(UnavailableError):
@@ -143,15 +173,17 @@ class MasterKeyMissingError(SealedError):
 
 
 class LedgerUnavailableError(StoreError):
-    """The ledger cannot be used now, or Landfast's own tables in it are not as they should be."""
+    """The ledger cannot be used now, or Landfast's own tables in it are not as they should be. Workers stop claiming,
+    no attempt is counted, and they go on by themselves."""
 
 
 class ReceiptBusyError(StoreError):
-    """Another transaction holds this receipt, uncommitted, for longer than we wait."""
+    """Another transaction holds this receipt, uncommitted, for longer than we wait: another worker may still be at it.
+    The event is given back."""
 
 
 class CommitUnknownError(StoreError):
-    """COMMIT was sent and no answer came: it may have happened."""
+    """COMMIT was sent and no answer came: it may have happened. The next claim looks for the receipt."""
 
 
 class CommitRefusedError(StoreError):
@@ -159,20 +191,23 @@ class CommitRefusedError(StoreError):
 
 
 class HandlerEndedTransactionError(LandfastError):
-    """The handler committed or rolled back the transaction it was given."""
+    """The handler committed or rolled back the transaction it was given. The attempt fails; leave both to Landfast."""
 
 
 class SwallowedDatabaseError(LandfastError):
-    """The handler caught a database error and went on; its transaction was already lost."""
+    """The handler caught a database error and went on; its transaction was already lost. Put `tx.savepoint()` around
+    what may fail."""
 
 
 class DeadlineError(LandfastError):
-    """The handler ran past its deadline and was cancelled."""
+    """The handler or effect ran past its `deadline` and was cancelled. Its trace shows where it was."""
 
 
 class UnexpectedError(LandfastError):
-    """Something that Landfast did not foresee, while one event was worked on."""
+    """Something that Landfast did not foresee, while one event was worked on. That event's attempt fails; please report
+    it."""
 
 
 class LoopEndedError(LandfastError):
-    """A part of a worker ended while nobody was stopping it, or did not end when the worker did."""
+    """A part of a worker ended while nobody was stopping it, or did not end when the worker did. The process is
+    replaced; please report it."""

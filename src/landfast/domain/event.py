@@ -18,20 +18,33 @@ class Event:
     """What happened at the source. Processed once, however often it was delivered."""
 
     id: str
+    """Landfast's own, of 32 hex digits: what `landfast events show` takes."""
     source: str
+    """The name that it is configured under."""
     key: str
+    """The sender's id of the event, or a digest: with the source, what makes it this event and no other."""
     type: str
+    """In the sender's words, such as `payment_intent.succeeded`."""
     entity: str | None
+    """What it is about, such as a customer, where the provider says so or `ordered_by` does."""
     occurred_at: datetime | None
+    """By the sender's clock, where it says."""
     received_at: datetime
+    """By ours, of the first delivery."""
     headers: Mapping[str, str] = field(repr=False)
+    """Of the first delivery, with lower-case names; without those that hold a secret."""
     body: bytes = field(repr=False)
+    """Exactly as it came, and as it was verified."""
     data: Any = field(repr=False)
+    """The body, decoded: dictionaries and lists of JSON, or the fields of a form."""
     attempt: int = 1
+    """1 for the first run of this handler for this event, and one more for each that failed."""
     run: int = 1
+    """1, and one more for each replay."""
 
     def parse(self, model: builtins.type[T]) -> T:
-        """The data as a msgspec Struct, dataclass, TypedDict or pydantic model."""
+        """The data as a msgspec Struct, dataclass, TypedDict or pydantic model; what does not fit raises that library's
+        error, and the attempt has failed."""
         validate = getattr(model, "model_validate", None)
         if validate is not None:
             parsed: T = validate(self.data)
@@ -44,8 +57,12 @@ class Effect:
     """What an effect is given: pass `key` on as the idempotency key of the outside call."""
 
     key: str
+    """The same at every try and in every run."""
     name: str
+    """The one that it is registered under."""
     attempt: int
+    """1 for the first try."""
     run: int
+    """Of the event that staged it."""
     event: Mapping[str, Any]
     """source, key, type and id of the event that staged it."""

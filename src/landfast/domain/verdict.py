@@ -8,12 +8,13 @@ class Verdict(Exception):  # noqa: N818 - verdicts are verbs, errors end in Erro
 
 
 class GiveUp(Verdict):
-    """This event can never succeed here: make it a dead letter now."""
+    """Raise it for an event that can never succeed here, with the reason: it is a dead letter at once, and the
+    handler's writes are rolled back."""
 
 
 class RetryLater(Verdict):
-    """Try again after this many seconds, a year at most. It counts as an attempt, and its wait costs the backoff's
-    total no more than the backoff's own wait would."""
+    """Raise it to be tried again `after` so many seconds, a year at most; the handler's writes are rolled back. It
+    counts as an attempt, and its wait costs the backoff's total no more than the backoff's own wait would."""
 
     def __init__(self, reason: str = "", *, after: float) -> None:
         super().__init__(reason)

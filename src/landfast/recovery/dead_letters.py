@@ -1,4 +1,4 @@
-"""Dead letters: everything that somebody needs who decides what becomes of an event (R25)."""
+"""Dead letters: everything that somebody needs who decides what becomes of an event."""
 
 from __future__ import annotations
 

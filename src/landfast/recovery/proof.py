@@ -1,4 +1,4 @@
-"""The proof: equations between what senders were told, what is in the inbox, and what the ledger says (R61).
+"""The proof: equations between what senders were told, what is in the inbox, and what the ledger says.
 
 What is stored is counted in the transactions that store it, and so is every move of an event: those equations are
 exact, whatever crashed, and nothing excuses them. What senders were told is counted in memory and reported every

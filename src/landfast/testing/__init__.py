@@ -21,3 +21,7 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         return getattr(import_module("landfast.testing.signing"), name)
     raise AttributeError(f"module 'landfast.testing' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -35,10 +35,13 @@ class Delivered:
     """What the sender was told."""
 
     status: int
+    """Of the HTTP answer."""
     body: dict[str, Any]
+    """Its JSON; `{"text": ...}` for a sender that wants to read a word of its own."""
 
     @property
     def is_new(self) -> bool:
+        """False for a duplicate, and for what was refused."""
         return self.body.get("status") == "stored"
 
     @property

@@ -78,7 +78,8 @@ class Stage:
 
 
 class Transaction:
-    """The transaction of an `async def` handler: asyncpg's shape on every ledger."""
+    """The transaction of an `async def` handler, in asyncpg's shape on every ledger: `await` each call, and write $1,
+    $2 for arguments on SQLite, too. Landfast commits it, with the receipt, when the handler returns."""
 
     def __init__(self, handle: port.Transaction, stage: Stage) -> None:
         self._handle = handle
@@ -99,27 +100,33 @@ class Transaction:
 
     @property
     def connection(self) -> Any:
-        """The driver's own connection. A COMMIT or ROLLBACK sent on it fails the attempt."""
+        """The driver's own connection, for a library that wants one. COMMIT or ROLLBACK on it fails the attempt."""
         return self._handle.connection
 
     def execute(self, query: str, *args: Any) -> Awaitable[str]:
+        """Run one statement; what the database says of it, such as `INSERT 0 1`."""
         return self._ask("execute", self._handle.execute(query, *args))
 
     def fetch(self, query: str, *args: Any) -> Awaitable[Sequence[Any]]:
+        """All rows; their columns by name or by number."""
         return self._ask("fetch", self._handle.fetch(query, *args))
 
     def fetchrow(self, query: str, *args: Any) -> Awaitable[Any]:
+        """The first row, or None."""
         return self._ask("fetchrow", self._handle.fetchrow(query, *args))
 
     def fetchval(self, query: str, *args: Any) -> Awaitable[Any]:
+        """The first column of the first row, or None."""
         return self._ask("fetchval", self._handle.fetchval(query, *args))
 
     def savepoint(self) -> Any:
-        """`async with tx.savepoint():` around statements whose database errors you want to catch."""
+        """`async with tx.savepoint():` around statements whose database errors you want to catch: without it such an
+        error loses the whole transaction on PostgreSQL, and the attempt fails."""
         return self._handle.savepoint()
 
     def stage(self, effect: str | Callable[..., Any], *, named: str | None = None, **arguments: Any) -> str:
-        """Record an effect to be performed after the COMMIT; its idempotency key."""
+        """Record an effect to be performed after the COMMIT; its idempotency key. The arguments must be JSON, so pass
+        ids. One effect that is staged more than once for an event needs a `named` for each."""
         return self._stage.add(effect, named, arguments)
 
     def _ask(self, name: str, statement: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
@@ -131,7 +138,8 @@ class Transaction:
 
 
 class BlockingTransaction:
-    """The same for a `def` handler, which runs in a thread: every call waits for the event loop to do the work."""
+    """The transaction of a `def` handler, which runs in a thread: as `Transaction`, but nothing is awaited. Every call
+    waits for the event loop to do the work."""
 
     def __init__(self, handle: port.Transaction, stage: Stage) -> None:
         self._handle = handle
@@ -143,22 +151,28 @@ class BlockingTransaction:
 
     @property
     def connection(self) -> Any:
+        """The driver's own connection. It belongs to the event loop's thread: use the calls below instead."""
         return self._handle.connection
 
     def execute(self, query: str, *args: Any) -> str:
+        """Run one statement; what the database says of it, such as `INSERT 0 1`."""
         return self._wait(self._handle.execute(query, *args))
 
     def fetch(self, query: str, *args: Any) -> Sequence[Any]:
+        """All rows; their columns by name or by number."""
         return self._wait(self._handle.fetch(query, *args))
 
     def fetchrow(self, query: str, *args: Any) -> Any:
+        """The first row, or None."""
         return self._wait(self._handle.fetchrow(query, *args))
 
     def fetchval(self, query: str, *args: Any) -> Any:
+        """The first column of the first row, or None."""
         return self._wait(self._handle.fetchval(query, *args))
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
+        """`with tx.savepoint():` around statements whose database errors you want to catch."""
         inner = self._handle.savepoint()
         self._wait(inner.__aenter__())
         try:
@@ -170,6 +184,7 @@ class BlockingTransaction:
             self._wait(inner.__aexit__(None, None, None))
 
     def stage(self, effect: str | Callable[..., Any], *, named: str | None = None, **arguments: Any) -> str:
+        """Record an effect to be performed after the COMMIT; its idempotency key."""
         return self._stage.add(effect, named, arguments)
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:

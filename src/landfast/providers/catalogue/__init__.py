@@ -62,7 +62,8 @@ Samples and vectors
 -------------------
 `tests/providers/test_catalogue.py` signs every sample and takes it through intake's own path: it must verify, and be
 refused after any change that the scheme covers; its key must follow `{id}`, its type `{type}`. Vectors that others
-published are checked by `tests/providers/test_vectors.py` where they lie beside the repository; none is copied in here.
+published lie in `tests/providers/vectors/`, each with where it comes from, and `tests/providers/test_vectors.py` runs
+them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 -- One chunk of all identities by the state that each is in; an event that is nowhere has none. $3 to $5: what
--- one at work is without a token, and with one, and what the newest line must say of any other.
-SELECT state, count(*) AS count, max(event_id) AS last
+-- one at work is without a token, and with one, and what the newest line must say of any other. The last one is found
+-- as hex digits, because bytes have no max() before PostgreSQL 18.
+SELECT state, count(*) AS count, decode(max(encode(event_id, 'hex') COLLATE "C"), 'hex') AS last
 FROM (
     SELECT
         i.event_id,

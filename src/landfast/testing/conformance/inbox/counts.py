@@ -20,7 +20,6 @@ ENDED = TallyReport(BootId(b"boot---1"), {}, {}, ended=True)
 
 
 class CountConformance:
-    @pytest.mark.req("R61")
     async def test_what_is_stored_is_counted_once_under_the_boot_that_stored_it(self, bench: Bench) -> None:
         other = await bench.another()
         await bench.inbox.record([*deliveries(3), *deliveries(2, source="bank")])
@@ -31,7 +30,6 @@ class CountConformance:
         assert sum(boot.stored.recorded for boot in census.boots) == 8
         assert {boot.boot for boot in census.boots} == {bench.inbox.boot, other.boot}
 
-    @pytest.mark.req("R61")
     async def test_a_batch_that_is_refused_counts_nothing(self, bench: Bench) -> None:
         with pytest.raises(RowRefusedError):
             await bench.inbox.record([*deliveries(2), delivery("k" * 513)])

@@ -16,7 +16,6 @@ PAUSED = pause_reason(SwitchKind.SOURCE, "shop")
 
 
 class HeldConformance:
-    @pytest.mark.req("R15")
     async def test_a_delivery_that_says_so_is_stored_and_held(self, bench: Bench) -> None:
         what = delivery(hold="late", entity="cus_1")
         (recorded,) = await bench.inbox.record([what])

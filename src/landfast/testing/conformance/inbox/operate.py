@@ -18,7 +18,6 @@ REPLAYABLE = [State.DONE, State.DEAD, State.UNHANDLED]
 class OperateConformance:
     @pytest.mark.parametrize("forced", [False, True])
     @pytest.mark.parametrize("state", REPLAYABLE)
-    @pytest.mark.req("R26")
     async def test_a_replay_is_the_next_run_with_the_original_event(
         self,
         bench: Bench,
@@ -146,7 +145,6 @@ class OperateConformance:
         again = await claim_one(bench.inbox, 3)
         assert (again.run, again.forced) == (2, True)
 
-    @pytest.mark.req("R61")
     async def test_the_census_counts_every_event_in_exactly_one_state(self, bench: Bench) -> None:
         kinds = [State.DONE, *(state for state in State if state is not State.READY), State.READY]
         for number, (state, what) in enumerate(zip(kinds, deliveries(len(kinds)), strict=True)):

@@ -6,7 +6,6 @@ import asyncio
 from datetime import timedelta
 
 import msgspec
-import pytest
 
 from landfast.domain.delivery import Delivery
 from landfast.domain.ids import Proof
@@ -22,7 +21,6 @@ def proven(key: str, *, proof: Proof = PROOF, body: bytes | None = None, after: 
 
 
 class ProofConformance:
-    @pytest.mark.req("R10")
     async def test_another_body_under_a_known_proof_is_not_stored(self, bench: Bench) -> None:
         (first,) = await bench.inbox.record([proven("paid")])
         (other,) = await (await bench.another()).record([proven("forged")])

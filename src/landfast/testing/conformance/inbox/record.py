@@ -28,7 +28,6 @@ class RecordConformance:
         assert recorded.is_new
         assert await state_of(bench.inbox, what.event_id) is State.READY
 
-    @pytest.mark.req("R5")
     async def test_a_later_delivery_of_the_event_is_not_new_and_the_first_body_stays(self, bench: Bench) -> None:
         first = delivery(body=b"first")
         await bench.inbox.record([first])
@@ -68,7 +67,6 @@ class RecordConformance:
         assert [one.is_new for one in recorded] == [True, True, False]
         assert (await look(bench.inbox, first.event_id)).body == b"first"
 
-    @pytest.mark.req("R6")
     async def test_of_concurrent_twins_exactly_one_is_new(self, bench: Bench) -> None:
         inboxes = [bench.inbox, await bench.another()]
         batch = deliveries(5)

@@ -125,7 +125,6 @@ class SettleConformance:
         assert dict((await claim_one(bench.inbox, 4)).tries) == TRIES
 
     @pytest.mark.parametrize("state", [State.DELAYED, State.DEAD])
-    @pytest.mark.req("R25")
     async def test_what_went_wrong_is_in_the_summary(self, bench: Bench, state: State) -> None:
         held = await event_in(bench.inbox, state)
         summary = (await look(bench.inbox, held.event_id)).summary

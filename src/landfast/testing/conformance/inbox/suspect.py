@@ -18,7 +18,6 @@ class SuspectConformance:
         assert not await bench.inbox.has_suspects()
         assert await bench.inbox.claim_suspect(token=token(2), lease=LEASE) is None
 
-    @pytest.mark.req("R24")
     async def test_an_expired_claim_is_recovered_as_a_suspect(self, bench: Bench) -> None:
         held = await event_in(bench.inbox, State.CLAIMED)
         await bench.advance(LEASE + 1)

@@ -58,7 +58,6 @@ class ReceiptConformance:
             await tx.commit(results=(), effects=())
         assert (await orders(desk), await receipt_count(desk)) == (["pay_1"], 1)
 
-    @pytest.mark.req("R6", "R20")
     async def test_a_successor_waits_for_the_zombie_and_skips_what_it_committed(self, desk: Desk) -> None:
         successor = await desk.another()
         async with transaction(desk.ledger) as zombie:
@@ -96,7 +95,6 @@ class ReceiptConformance:
             await zombie.commit(results=(), effects=())
         assert await orders(desk) == ["pay_1"]
 
-    @pytest.mark.req("R6")
     async def test_of_many_at_once_exactly_one_has_the_key(self, desk: Desk) -> None:
         ledgers = [desk.ledger, await desk.another()]
         payments = [f"pay_{number}" for number in range(12)]
@@ -143,7 +141,6 @@ class ReceiptConformance:
         expected = {Receipt(key(), Outcome.DONE, b'{"order":1}'), Receipt(key("evt_2"), Outcome.DONE)}
         assert set(await desk.ledger.receipts([key().digest, key("evt_2").digest])) == expected
 
-    @pytest.mark.req("R20")
     async def test_a_renamed_receipt_column_stops_everything_and_doubles_nothing(self, desk: Desk) -> None:
         await desk.change("ALTER TABLE landfast_receipt RENAME COLUMN digest TO event_digest")
         with pytest.raises(LedgerUnavailableError, match="not as they should be"):

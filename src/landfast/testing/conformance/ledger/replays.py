@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from landfast.domain.outcome import Outcome, Receipt
 from landfast.testing.conformance.ledger.desk import (
     Desk,
@@ -23,7 +21,6 @@ from landfast.testing.conformance.ledger.receipts import A_MOMENT
 
 
 class ReplayConformance:
-    @pytest.mark.req("R26")
     async def test_a_replay_skips_what_an_earlier_run_did_and_leaves_no_receipt(self, desk: Desk) -> None:
         await process(desk.ledger, key(), "pay_1")
         assert await process(desk.ledger, key(run=2), "pay_2") == Receipt(key(), Outcome.DONE)

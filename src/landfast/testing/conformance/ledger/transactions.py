@@ -133,7 +133,6 @@ class HandleConformance:
 
 
 class GuardConformance:
-    @pytest.mark.req("R20")
     async def test_a_foreign_commit_fails_and_commits_nothing(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
             await tx.receive([key()])

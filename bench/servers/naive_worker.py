@@ -1,4 +1,4 @@
-"""The worker that the seeds recommend beside their handler: one transaction for each event, in which the key, the order
+"""The worker beside the naive handler: one transaction for each event, in which the key, the order
 and the new status are written together."""
 
 from __future__ import annotations

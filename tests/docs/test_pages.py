@@ -16,15 +16,20 @@ from landfast.config import load
 from landfast.domain.lifecycle import State
 from tests.shops import Shop, until
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+PLAYED_ELSEWHERE = {ROOT / "docs/tutorial.md": "test_tutorial.py saves its blocks and runs them as a reader would"}
+PROSE = [page for part in ("docs", "docs/howto", "docs/explanation") for page in (ROOT / part).glob("*.md")]
+PROSE += [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "RELEASING.md")]
+WIDEST = 130
+"""Characters of a line that is no table and no code: two windows side by side."""
 
 
 def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in PLAYED_ELSEWHERE], ids=name)
 def test_the_python_blocks_of_a_page_run_one_after_the_other(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,6 +56,38 @@ def test_the_links_of_a_page_lead_to_files_that_exist(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
     missing = [link for link in links if not (page.parent / link).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_links_to_a_part_of_a_page_lead_to_a_heading(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", page.read_text())
+    lost = [f"{link}#{part}" for link, part in links if part not in headings(page.parent / link if link else page)]
+    assert not lost
+
+
+def headings(page: Path) -> set[str]:
+    """As their anchors are called: lower case, hyphens, no punctuation."""
+    found = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in found}
+
+
+@pytest.mark.parametrize("page", sorted(PROSE), ids=name)
+def test_no_line_of_prose_is_wider_than_a_window(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    assert not [line for line in text.splitlines() if len(line) > WIDEST and not line.startswith("|")]
+
+
+def test_every_page_for_people_is_in_the_index() -> None:
+    index = (ROOT / "docs/index.md").read_text()
+    pages = [
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs/howto").glob("*.md"),
+        *(ROOT / "docs/explanation").glob("*.md"),
+    ]
+    pages += (ROOT / "docs/reference").glob("*.md")
+    named = {page: str(page.relative_to(ROOT / "docs")) for page in pages if page.name != "index.md"}
+    assert not [link for link in named.values() if f"({link})" not in index]
+    assert "docs/index.md" in (ROOT / "README.md").read_text()
 
 
 def test_the_generated_pages_are_up_to_date() -> None:

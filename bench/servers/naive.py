@@ -1,5 +1,5 @@
-"""The handler that the seeds recommend, written as well as that pattern allows: FastAPI under uvicorn, an asyncpg pool,
-the signature checked, one INSERT and one COMMIT for each request, and then the answer."""
+"""The naive handler, written as well as its pattern allows: FastAPI under uvicorn, an asyncpg pool, the
+signature checked, one INSERT and one COMMIT for each request, and then the answer."""
 
 from __future__ import annotations
 

@@ -1,0 +1,115 @@
+"""The page of settings, drawn from `config/keys.py`: what each key is for, its default, its variable, an example."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from typing import Any
+
+from landfast.config import Settings, SourceSettings
+from landfast.config.keys import KEYS, SOURCE_KEYS, Key
+
+KINDS = {str: "text", int: "a whole number", float: "a number", list: "a list", bool: "true or false"}
+
+HEAD = """\
+# Settings
+
+They are read from `landfast.toml` in the current folder, then from `LANDFAST_*` in the environment, then from the
+keywords of `Inbox(...)`; each overrides the one before. `LANDFAST_CONFIG` names another file. A key that does not
+exist, a value that does not fit, and a `LANDFAST_*` variable that nobody reads are told in one sentence.
+
+Paths in the file start at the file; those of the environment and the code start where the process runs. A list in the
+environment is written with commas. `landfast doctor` says what it found, and in which file.
+
+```toml
+# landfast.toml
+app = "handlers:inbox"
+store = "postgresql://landfast@db.internal/landfast"
+
+[sources.stripe]
+provider = "stripe"
+secrets = ["env:STRIPE_WEBHOOK_SECRET"]
+```
+
+## The installation
+
+Above the first table of the file.
+"""
+SOURCES = """\
+## A source
+
+Under `[sources.NAME]`, or as keywords of `inbox.source(NAME, ...)`. NAME is the last part of the address,
+`/in/NAME`. Some providers take more keys; [their pages](providers.md) name them. None of these has a variable: what
+differs from machine to machine is in `secrets`.
+"""
+SECRETS = """\
+## A secret
+
+An entry of `secrets` is a text, or a table:
+
+```toml
+[sources.stripe]
+provider = "stripe"
+secrets = [
+    { value = "env:STRIPE_WEBHOOK_SECRET", name = "2026" },
+    { value = "file:/run/secrets/stripe-old", name = "2025", until = 2026-12-31T00:00:00Z },
+]
+```
+
+| Key | |
+|---|---|
+| `value` | `env:NAME`, `file:PATH` or the secret itself; needed |
+| `name` | what the log calls it; its number in the list, unless it is set |
+| `from`, `until` | times with their zone, between which it counts; always, unless they are set |
+
+[How to rotate secrets](../howto/rotate-secrets.md) without refusing anybody.
+
+## What is no setting
+
+Attempts, backoff, deadline, isolation and grouping belong to a handler, and so to the code:
+[`Inbox.on`](api.md#inboxon). A sender that is in no catalogue is described under `[providers.NAME]`:
+[how](describing-a-provider.md).
+"""
+
+
+def settings() -> str:
+    parts = [HEAD, *_entries(KEYS, Settings, with_variable=True), SOURCES]
+    return "\n".join([*parts, *_entries(SOURCE_KEYS, SourceSettings, with_variable=False), SECRETS])
+
+
+def _entries(keys: Mapping[str, Key], kind: type[Any], *, with_variable: bool) -> list[str]:
+    known = {each.name: each for each in fields(kind)}
+    return [_entry(name, key, known[name], with_variable=with_variable) for name, key in keys.items()]
+
+
+def _entry(name: str, key: Key, field: Field[Any], *, with_variable: bool) -> str:
+    lines = [f"### `{name}`", "", key.says, ""]
+    lines.append(f"- takes: {_takes(key)}")
+    lines.append(f"- default: {key.default or default_of(field)}")
+    lines.append(f"- example: `{name} = {key.example}`")
+    if with_variable:
+        lines.append(f"- variable: `LANDFAST_{name.upper()}`")
+    return "\n".join([*lines, ""])
+
+
+def _takes(key: Key) -> str:
+    if key.one_of:
+        return ", ".join(f'`"{each}"`' for each in key.one_of)
+    limits = "" if math.isinf(key.least) else f" from {_plain(key.least)} to {_plain(key.most)}"
+    return f"{KINDS[key.kind]}{limits}"
+
+
+def default_of(field: Field[Any]) -> str:
+    value = field.default
+    if value is MISSING:
+        raise ValueError(f"{field.name} has no default: say in config/keys.py what happens without it")
+    if value is None or value in ("", ()):
+        return "none"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f'`"{value}"`' if isinstance(value, str) else f"`{_plain(value)}`"
+
+
+def _plain(number: float) -> str:
+    return f"{number:.0f}" if number == int(number) else f"{number:g}"
