@@ -13,10 +13,11 @@ import msgspec
 from landfast.caches.local import LocalSeen
 from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head, Headers
+from landfast.domain.effect import EffectState
 from landfast.domain.errors import SenderError, StoreError
 from landfast.domain.ids import BootId, InboxId, WorkerId, event_id, token
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.outcome import EffectState, Settlement
+from landfast.domain.outcome import Settlement
 from landfast.inboxes.postgres import PostgresInbox
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.intake.answers import answer_to

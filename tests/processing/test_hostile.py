@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from landfast.app.system import SystemClock
+from landfast.domain.effect import EffectState
 from landfast.domain.errors import CommitUnknownError, InboxUnavailableError, LedgerUnavailableError, RowRefusedError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import BootId, HandlerName, WorkerId, receipt_digest, token
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import EffectState, Outcome, Receipt, ReceiptKey
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.domain.verdict import GiveUp, RetryLater
 from landfast.intake.tally import Tally
 from landfast.processing import invoke, requeue

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from landfast.domain.effect import EffectState, StagedEffect
 from landfast.domain.errors import LoopEndedError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import HandlerName, ReceiptDigest, WorkerId, token
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import EffectState, ReceiptKey, StagedEffect
+from landfast.domain.outcome import ReceiptKey
 from landfast.processing import gate, suspects
 from landfast.processing.worker import Worker
 from tests.processing.shop import Shop

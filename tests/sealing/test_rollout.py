@@ -10,10 +10,11 @@ import pytest
 from landfast.app import stores
 from landfast.app.arrival import arrived
 from landfast.config import load
+from landfast.domain.effect import EffectState, StagedEffect
 from landfast.domain.errors import InboxUnavailableError, JournalUnavailableError
 from landfast.domain.ids import BootId, HandlerName, receipt_digest
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import EffectState, ReceiptKey, StagedEffect
+from landfast.domain.outcome import ReceiptKey
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.journals.spool import Spool
 from landfast.sealing import Seal

@@ -10,16 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from landfast.domain.effect import ClaimedEffect, EffectSettlement, EffectState, StagedEffect
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest, Token, WorkerId
-from landfast.domain.outcome import (
-    ClaimedEffect,
-    EffectSettlement,
-    EffectState,
-    Receipt,
-    ReceiptKey,
-    StagedEffect,
-)
+from landfast.domain.outcome import Receipt, ReceiptKey
 
 
 class Transaction(Protocol):
@@ -130,16 +124,21 @@ class EffectStore(Protocol):
         ...
 
     async def settle(self, settlements: Sequence[EffectSettlement]) -> Sequence[bool]:
-        """Apply each `WHERE key AND run AND token`; True where it took effect."""
+        """Apply the signal of each `WHERE key AND run AND token`; True where it took effect. A RELEASE leaves the tries
+        and the last error as they are; every other one sets them."""
         ...
 
     async def renew(self, *, tokens: Sequence[Token], lease: float) -> None:
         """Extend the leases under these tokens that have not expired yet, and no others."""
         ...
 
-    async def abandon(self, *, worker: WorkerId) -> int: ...
+    async def abandon(self, *, worker: WorkerId) -> int:
+        """Let every lease of a dead worker expire now; how many."""
+        ...
 
-    async def counts(self) -> dict[EffectState, int]: ...
+    async def counts(self) -> dict[EffectState, int]:
+        """Of every state, also of those that no effect is in."""
+        ...
 
     async def list(
         self, *, digest: ReceiptDigest | None = None, state: EffectState | None = None, limit: int
@@ -148,6 +147,6 @@ class EffectStore(Protocol):
         created_at."""
         ...
 
-    async def retry(self, keys: Sequence[tuple[str, int]]) -> int:
-        """Make dead effects ready again, with fresh tries; how many."""
+    async def revive(self, keys: Sequence[tuple[str, int]]) -> int:
+        """Make dead effects ready again, with fresh tries; how many. One that was erased stays dead."""
         ...

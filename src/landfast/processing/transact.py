@@ -14,9 +14,10 @@ from typing import Any
 
 import msgspec
 
+from landfast.domain.effect import StagedEffect
 from landfast.domain.errors import UserError
 from landfast.domain.json_limits import excess
-from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, StagedEffect
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.ports.clock import Clock
 from landfast.ports.ledger import Ledger, LedgerTransaction
 from landfast.processing.error_text import name_of, text_of

@@ -12,9 +12,10 @@ from functools import partial
 from typing import Any
 
 from landfast import telemetry
+from landfast.domain.effect import ClaimedEffect
 from landfast.domain.errors import StoreError
 from landfast.domain.ids import InboxId, Token, WorkerId, token
-from landfast.domain.outcome import Claim, ClaimedEffect
+from landfast.domain.outcome import Claim
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.wakeup import Wakeup

@@ -10,10 +10,10 @@ from enum import StrEnum
 from typing import Protocol
 
 from landfast.domain.census import Census
+from landfast.domain.effect import UNKNOWN_EFFECT, EffectState
 from landfast.domain.errors import LandfastError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import UNKNOWN_EFFECT, EffectState
 from landfast.ports.inbox import Archive, Switchboard, Workbench
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.ports.store import Store

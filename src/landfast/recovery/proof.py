@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from landfast.domain.census import BootCount, Census, SourceTally
+from landfast.domain.effect import EffectState
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import EffectState
 from landfast.ports.audit import Auditable
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Archive

@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from landfast.domain.audit import Mark
+from landfast.domain.effect import EffectState
 from landfast.domain.erasure import Erased
 from landfast.domain.errors import CommitRefusedError, CommitUnknownError
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
-from landfast.domain.outcome import Receipt, ReceiptKey
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.ledgers import boxes, limits, receiving
 from landfast.ledgers import isolation as levels
 from landfast.ledgers.postgres import faults, rows, store
@@ -73,7 +74,7 @@ class PostgresLedger(PostgresEffects):
         return there
 
     async def receipts(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
-        found = [rows.receipt(row) for row in await self._fetch("read_receipts", digests)]
+        found = [rows.receipt(row) for row in await self._fetch("receipts_read", digests)]
         await self._learn(boxes.keys_of(found))
         return [boxes.open_receipt(self._seal, each) for each in found]
 
@@ -100,8 +101,8 @@ class PostgresLedger(PostgresEffects):
         digests = [each.digest for each in events]
         # Dead before the COMMIT: nothing is erased, and asking again erases it.
         async with self._connection() as connection, connection.transaction():
-            await connection.execute(rows.SQL["erase_effects"], digests)
-            await connection.execute(rows.SQL["erase_results"], digests)
+            await connection.execute(rows.SQL["erase_effects"], digests, EffectState.DONE, EffectState.DEAD)
+            await connection.execute(rows.SQL["erase_results"], digests, Outcome.DEAD)
             ids = [each.event_id for each in events]
             await connection.execute(rows.SQL["erase_note"], inbox, ids, digests, storable(who))
 

@@ -6,16 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from landfast import sqlfiles
+from landfast.domain.effect import ClaimedEffect, EffectSettlement, StagedEffect
 from landfast.domain.ids import HandlerName, ReceiptDigest, Token
-from landfast.domain.outcome import (
-    ClaimedEffect,
-    EffectSettlement,
-    Outcome,
-    Receipt,
-    ReceiptKey,
-    StagedEffect,
-    Tries,
-)
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, Tries
 from landfast.ledgers.text import storable
 
 if TYPE_CHECKING:
@@ -56,6 +49,8 @@ def settlement_columns(settlements: Sequence[EffectSettlement]) -> Columns:
                 each.run,
                 each.token,
                 each.state.value,
+                each.is_over,
+                each.keeps_tries,
                 each.due_in,
                 each.tries.count,
                 each.tries.spent,
@@ -66,7 +61,7 @@ def settlement_columns(settlements: Sequence[EffectSettlement]) -> Columns:
             )
             for each in settlements
         ],
-        width=11,
+        width=13,
     )
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
+from landfast.domain.effect import StagedEffect
 from landfast.domain.errors import CommitUnknownError, LedgerUnavailableError
 from landfast.domain.ids import ReceiptDigest
-from landfast.domain.outcome import Receipt, ReceiptKey, StagedEffect
+from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import boxes, control, limits, receiving
 from landfast.ledgers.postgres import faults, rows, settings
 from landfast.ledgers.postgres.handle import PostgresHandle
@@ -68,14 +69,14 @@ class PostgresTransaction:
         if sealed is not receipts and self._seal.store_key is not None:
             await self._connection.execute(rows.SQL["store_key_add"], *self._seal.store_key, timeout=limits.ANSWER_WAIT)
         columns = rows.receipt_columns(sealed)
-        found = await self._connection.fetch(rows.SQL["receive"], *columns, timeout=limits.ANSWER_WAIT)
+        found = await self._connection.fetch(rows.SQL["receipts_insert"], *columns, timeout=limits.ANSWER_WAIT)
         self._guards.append(found[0]["place"])
         inserted = {rows.receipt_key(row) for row in found if row["digest"] is not None}
         self._ours |= inserted
         return inserted
 
     async def read(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
-        found = await self._connection.fetch(rows.SQL["read_receipts"], digests, timeout=limits.ANSWER_WAIT)
+        found = await self._connection.fetch(rows.SQL["receipts_read"], digests, timeout=limits.ANSWER_WAIT)
         receipts = [rows.receipt(row) for row in found]
         if self._seal.lacks(boxes.keys_of(receipts)):
             keys = await self._connection.fetch(rows.SQL["store_keys"], timeout=limits.ANSWER_WAIT)
@@ -94,7 +95,7 @@ class PostgresTransaction:
         await self.check()
         columns = rows.key_columns([key for key in keys if key in self._ours])
         with _own_statement():
-            await self._connection.execute(rows.SQL["withdraw"], *columns, timeout=limits.ANSWER_WAIT)
+            await self._connection.execute(rows.SQL["receipts_withdraw"], *columns, timeout=limits.ANSWER_WAIT)
 
     async def check(self) -> None:
         self._examine()

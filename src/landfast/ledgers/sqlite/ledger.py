@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from landfast.domain.audit import Mark
+from landfast.domain.effect import EffectState
 from landfast.domain.erasure import Erased
 from landfast.domain.errors import (
     CommitRefusedError,
@@ -18,7 +19,7 @@ from landfast.domain.errors import (
 )
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
-from landfast.domain.outcome import Receipt, ReceiptKey
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.ledgers import isolation as levels
 from landfast.ledgers import limits, receiving
 from landfast.ledgers.sqlite import faults, rows, store
@@ -117,7 +118,9 @@ class SqliteLedger(SqliteEffects):
 
     async def erase(self, inbox: InboxId, events: Sequence[Erased], *, who: str) -> None:
         now = self._now()
-        named = [each._asdict() | {"inbox": inbox, "now": now, "who": storable(who)} for each in events]
+        states = {"done": EffectState.DONE, "dead": EffectState.DEAD, "tombstone": Outcome.DEAD}
+        shared = {"inbox": inbox, "now": now, "who": storable(who), **states}
+        named = [each._asdict() | shared for each in events]
 
         def work(connection: sqlite3.Connection) -> None:
             for each in named:

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from landfast import sqlfiles
+from landfast.domain.effect import ClaimedEffect, StagedEffect
 from landfast.domain.ids import HandlerName, ReceiptDigest, Token
-from landfast.domain.outcome import ClaimedEffect, Outcome, Receipt, ReceiptKey, StagedEffect, Tries
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, Tries
 from landfast.ledgers import boxes
 from landfast.sealing import Seal, StoreKey
 
@@ -50,14 +51,15 @@ def insert_receipts(connection: sqlite3.Connection, receipts: Sequence[Receipt],
         receipt.key
         for receipt in receipts
         if connection.execute(
-            SQL["receive"], key(receipt.key) | {"outcome": receipt.outcome, "result": receipt.result, "now": now}
+            SQL["receipts_insert"],
+            key(receipt.key) | {"outcome": receipt.outcome, "result": receipt.result, "now": now},
         ).rowcount
     }
 
 
 def read_receipts(connection: sqlite3.Connection, digests: Sequence[ReceiptDigest], seal: Seal) -> list[Receipt]:
     asked = [{"digest": digest} for digest in digests]
-    found = [_receipt(row) for each in asked for row in connection.execute(SQL["read_receipts"], each)]
+    found = [_receipt(row) for each in asked for row in connection.execute(SQL["receipts_read"], each)]
     learn_store_keys(connection, seal, boxes.keys_of(found))
     return [boxes.open_receipt(seal, receipt) for receipt in found]
 

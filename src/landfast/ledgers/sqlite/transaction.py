@@ -8,9 +8,10 @@ import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
+from landfast.domain.effect import StagedEffect
 from landfast.domain.errors import CommitRefusedError, CommitUnknownError
 from landfast.domain.ids import ReceiptDigest
-from landfast.domain.outcome import Receipt, ReceiptKey, StagedEffect
+from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import boxes, control, receiving
 from landfast.ledgers.sqlite import faults, rows
 from landfast.ledgers.sqlite.handle import SqliteHandle
@@ -75,7 +76,7 @@ class SqliteTransaction:
         def work(connection: sqlite3.Connection) -> None:
             # Outside of our transaction this would delete what somebody else has committed meanwhile.
             self._examine(connection)
-            connection.executemany(rows.SQL["withdraw"], taken_back)
+            connection.executemany(rows.SQL["receipts_withdraw"], taken_back)
 
         await self._own(work)
 
@@ -93,8 +94,8 @@ class SqliteTransaction:
                 raise sqlite3.OperationalError(MOVED)
             if results or effects:
                 rows.add_store_key(connection, self._seal)
-            connection.executemany(rows.SQL["result"], (rows.result(key, value) for key, value in results))
-            connection.executemany(rows.SQL["stage"], (rows.staged(effect, now) for effect in effects))
+            connection.executemany(rows.SQL["receipts_result"], (rows.result(key, value) for key, value in results))
+            connection.executemany(rows.SQL["effects_stage"], (rows.staged(effect, now) for effect in effects))
             connection.execute(rows.SQL["guard_delete"])
 
         await self._own(prepare)

@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from landfast.domain import ids
+from landfast.domain.effect import StagedEffect
 from landfast.domain.ids import HandlerName, InboxId
-from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, StagedEffect
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.ports.audit import Audited
 from landfast.ports.erasure import ErasableLedger
 from landfast.ports.ledger import EffectStore, Ledger, LedgerTransaction
