@@ -14,7 +14,7 @@ from landfast.testing.crash import ANY, STEPS, VIEWS, Crash, CrashError, crash_a
 
 
 class Tx:
-    async def receive(self, keys: Any) -> str:
+    async def reserve(self, keys: Any) -> str:
         return "received"
 
     async def commit(self) -> str:
@@ -57,9 +57,9 @@ async def test_a_transaction_crashes_as_the_ledger_that_it_comes_from() -> None:
     tx = await crash_at(Store(), "commit", when="after", how="raise").begin()
     with pytest.raises(CommitUnknownError):
         await tx.commit()
-    tx = await crash_at(Store(), "receive", how="raise").begin()
+    tx = await crash_at(Store(), "reserve", how="raise").begin()
     with pytest.raises(LedgerUnavailableError):
-        await tx.receive([])
+        await tx.reserve([])
 
 
 async def test_an_error_of_ones_own_may_be_raised() -> None:
@@ -85,7 +85,7 @@ async def test_any_counts_every_step_and_none_only_counts() -> None:
     crash = Crash(ANY, nth=3, how="raise", report=lambda *place: told.append(place))
     ledger = crash.watch(Store(), Ledger)
     tx = await ledger.begin()
-    await tx.receive([])
+    await tx.reserve([])
     with pytest.raises(LedgerUnavailableError):
         await tx.commit()
     assert told == [("commit", "before", 1)]

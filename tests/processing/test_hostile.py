@@ -162,7 +162,7 @@ async def test_receipts_that_somebody_committed_meanwhile_are_never_withdrawn(sh
             tx.connection.execute("ROLLBACK")
         zombie = await other.begin(deadline=5)
         key = ReceiptKey(receipt_digest(shop.inbox_id, "stripe", second), HandlerName("create_order"), 1)
-        assert await zombie.receive([key]) == [None]
+        assert await zombie.reserve([key]) == [None]
         await zombie.handle.execute("INSERT INTO orders (key, amount) VALUES ($1, 1)", second)
         await zombie.commit(results=[], effects=[])
         shop.clock.advance(0.06)  # past the time of a transaction: the second is not reached, and withdrawn

@@ -204,7 +204,7 @@ async def stage_suspect(shop: Shop) -> None:
     digest = ReceiptDigest(b"d" * 32)
     staged = StagedEffect("key_1", 1, digest, HandlerName("create_order"), "send_mail", b'{"to":"evt_1"}')
     tx = await shop.ledger.begin(deadline=5.0)
-    await tx.receive([ReceiptKey(digest, HandlerName("create_order"), 1)])
+    await tx.reserve([ReceiptKey(digest, HandlerName("create_order"), 1)])
     await tx.commit(results=(), effects=[staged])
     assert len(await shop.ledger.claim(token=token(DEAD, 1), lease=30, limit=5)) == 1
     assert await shop.ledger.abandon(worker=DEAD) == 1

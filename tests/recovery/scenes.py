@@ -43,7 +43,7 @@ async def receive(
 ) -> None:
     """Commit a done receipt for each."""
     transaction = await ledger.begin(deadline=5)
-    await transaction.receive([(await key_of(inbox, event, run=run))._replace(handler=handler) for event in events])
+    await transaction.reserve([(await key_of(inbox, event, run=run))._replace(handler=handler) for event in events])
     await transaction.commit(results=[], effects=[])
 
 

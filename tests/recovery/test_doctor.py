@@ -121,7 +121,7 @@ async def test_a_dead_effect_is_a_warning(inbox: SqliteInbox, ledger: SqliteLedg
     (event,) = await store(inbox, 1)
     key = await key_of(inbox, event)
     transaction = await ledger.begin(deadline=5)
-    await transaction.receive([key])
+    await transaction.reserve([key])
     staged = StagedEffect("effect-key", 1, key.digest, HANDLER, "send_mail", b"{}")
     await transaction.commit(results=[], effects=[staged])
     (claimed,) = await ledger.claim(token=token(1), lease=30, limit=1)

@@ -42,7 +42,7 @@ class LedgerTransaction(Protocol):
     @property
     def handle(self) -> Transaction: ...
 
-    async def receive(
+    async def reserve(
         self, keys: Sequence[ReceiptKey], *, forced: frozenset[ReceiptKey] = frozenset()
     ) -> Sequence[Receipt | None]:
         """Insert a `done` receipt for each key, in sorted order, and answer in the order given: None where it is ours
@@ -91,7 +91,7 @@ class Ledger(Protocol):
     ) -> Sequence[Receipt]:
         """Commit a tombstone for each key unless a receipt is there; what is there now, in the order given. For a key
         of run 2 and up that is not forced, a `done` receipt of an earlier run is there, too; where there is none,
-        earlier runs are closed with tombstones, as by `receive`. A conflict with an uncommitted receipt is waited
+        earlier runs are closed with tombstones, as by `reserve`. A conflict with an uncommitted receipt is waited
         for, one second at most: ReceiptBusyError."""
         ...
 

@@ -156,7 +156,7 @@ class Grouping:
         try:
             tx = await self.ledger.begin(deadline=1.0)
             try:
-                await tx.receive([])
+                await tx.reserve([])
             finally:
                 await tx.rollback()
         except StoreError:

@@ -69,7 +69,7 @@ class Transactor:
         """
         tx = await self.ledger.begin(deadline=handler.deadline, isolation=handler.isolation)
         try:
-            found = await self._receive(tx, works)
+            found = await self._reserve(tx, works)
             ours = [work for work in works if found[work.receipt] is None]
             handled = await self._handle(tx, ours)
             await self._withdraw(tx, ours, handled)
@@ -81,10 +81,10 @@ class Transactor:
             self.staged.set()
         return _results(works, found, handled)
 
-    async def _receive(self, tx: LedgerTransaction, works: Sequence[Work]) -> dict[ReceiptKey, Receipt | None]:
+    async def _reserve(self, tx: LedgerTransaction, works: Sequence[Work]) -> dict[ReceiptKey, Receipt | None]:
         keys = [work.receipt for work in works]
         forced = frozenset(work.receipt for work in works if work.claim.forced)
-        return dict(zip(keys, await tx.receive(keys, forced=forced), strict=True))
+        return dict(zip(keys, await tx.reserve(keys, forced=forced), strict=True))
 
     async def _handle(self, tx: LedgerTransaction, works: Sequence[Work]) -> Handled:
         handled, spent = Handled(), 0.0

@@ -38,7 +38,7 @@ PROCESSING = (
     "claim",
     "claim_suspect",
     "begin",
-    "receive",
+    "reserve",
     "handle",
     "reset",
     "withdraw",
@@ -64,7 +64,7 @@ VIEWS: Mapping[type, Mapping[str, str]] = {
     Recorder: {"record": "record", "tally": "tally"},
     Workbench: {step: step for step in ("requeue", "claim", "claim_suspect", "settle")},
     Ledger: {"begin": "begin", "bury": "bury"},
-    LedgerTransaction: {step: step for step in ("receive", "reset", "withdraw", "commit", "rollback")},
+    LedgerTransaction: {step: step for step in ("reserve", "reset", "withdraw", "commit", "rollback")},
     EffectStore: {"claim": "claim_effect", "claim_suspect": "claim_suspect_effect", "settle": "settle_effect"},
     Archive: {"replay": "replay", "admit": "admit"},
 }

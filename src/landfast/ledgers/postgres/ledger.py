@@ -14,7 +14,7 @@ from landfast.domain.errors import CommitRefusedError, CommitUnknownError
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
-from landfast.ledgers import boxes, limits, receiving
+from landfast.ledgers import boxes, limits, reserving
 from landfast.ledgers import isolation as levels
 from landfast.ledgers.postgres import faults, rows, store
 from landfast.ledgers.postgres.effects import PostgresEffects
@@ -68,7 +68,7 @@ class PostgresLedger(PostgresEffects):
             there = await transaction.bury(tombstones, forced=forced)
             await transaction.commit(results=(), effects=())
         except (CommitRefusedError, CommitUnknownError) as error:
-            raise receiving.not_buried(error) from error
+            raise reserving.not_buried(error) from error
         finally:
             await transaction.rollback()
         return there

@@ -32,7 +32,7 @@ async def connect(dsn: str, *, handlers: int, desk: int, named: str) -> list[Poo
     handler's statements have its deadline; those at the desk are our own, and are never waited for without end."""
     pools: list[Pool[Record]] = []
     try:
-        statements = await _admit(dsn, named)
+        statements = await _check_server(dsn, named)
         for size, patience in ((handlers, None), (desk, limits.ANSWER_WAIT)):
             pool = asyncpg.create_pool(
                 dsn,
@@ -52,7 +52,7 @@ async def connect(dsn: str, *, handlers: int, desk: int, named: str) -> list[Poo
     return pools
 
 
-async def _admit(dsn: str, named: str) -> int:
+async def _check_server(dsn: str, named: str) -> int:
     """Refuse a server that does not keep what it commits; otherwise, how many prepared statements it may keep."""
     connection = await asyncpg.connect(
         dsn, statement_cache_size=0, timeout=limits.CONNECT_WAIT, command_timeout=limits.ANSWER_WAIT

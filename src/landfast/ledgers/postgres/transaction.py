@@ -14,7 +14,7 @@ from landfast.domain.effect import StagedEffect
 from landfast.domain.errors import CommitUnknownError, LedgerUnavailableError
 from landfast.domain.ids import ReceiptDigest
 from landfast.domain.outcome import Receipt, ReceiptKey
-from landfast.ledgers import boxes, control, limits, receiving
+from landfast.ledgers import boxes, control, limits, reserving
 from landfast.ledgers.postgres import faults, rows, settings
 from landfast.ledgers.postgres.handle import PostgresHandle
 from landfast.sealing import Seal, StoreKey
@@ -50,11 +50,11 @@ class PostgresTransaction:
         with _own_statement():
             await self._send(*settings.begin(isolation, silence=self._silence))
 
-    async def receive(
+    async def reserve(
         self, keys: Sequence[ReceiptKey], *, forced: frozenset[ReceiptKey] = frozenset()
     ) -> Sequence[Receipt | None]:
         with _own_statement():
-            answer = await receiving.receive(self, keys, forced)
+            answer = await reserving.reserve(self, keys, forced)
             await self._send(settings.RELAX)
         return answer
 
@@ -62,7 +62,7 @@ class PostgresTransaction:
         self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
     ) -> Sequence[Receipt]:
         with _own_statement():
-            return await receiving.bury(self, tombstones, forced)
+            return await reserving.bury(self, tombstones, forced)
 
     async def insert(self, receipts: Sequence[Receipt]) -> Collection[ReceiptKey]:
         sealed = boxes.seal_receipts(self._seal, receipts)

@@ -21,7 +21,7 @@ from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.ledgers import isolation as levels
-from landfast.ledgers import limits, receiving
+from landfast.ledgers import limits, reserving
 from landfast.ledgers.sqlite import faults, rows, store
 from landfast.ledgers.sqlite.effects import SqliteEffects
 from landfast.ledgers.sqlite.thread import MOVED, ConnectionThread
@@ -69,10 +69,10 @@ class SqliteLedger(SqliteEffects):
         transaction = SqliteTransaction(self._writer, self._lock, self._clock, self._seal)
         try:
             await transaction.begin()
-            there = await receiving.bury(transaction, tombstones, forced)
+            there = await reserving.bury(transaction, tombstones, forced)
             await transaction.commit(results=(), effects=())
         except (CommitRefusedError, CommitUnknownError) as error:
-            raise receiving.not_buried(error) from error
+            raise reserving.not_buried(error) from error
         finally:
             await transaction.rollback()
         return there

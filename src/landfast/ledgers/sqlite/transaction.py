@@ -12,7 +12,7 @@ from landfast.domain.effect import StagedEffect
 from landfast.domain.errors import CommitRefusedError, CommitUnknownError
 from landfast.domain.ids import ReceiptDigest
 from landfast.domain.outcome import Receipt, ReceiptKey
-from landfast.ledgers import boxes, control, receiving
+from landfast.ledgers import boxes, control, reserving
 from landfast.ledgers.sqlite import faults, rows
 from landfast.ledgers.sqlite.handle import SqliteHandle
 from landfast.ledgers.sqlite.thread import MOVED, ConnectionThread
@@ -46,10 +46,10 @@ class SqliteTransaction:
 
         await self._own(work)
 
-    async def receive(
+    async def reserve(
         self, keys: Sequence[ReceiptKey], *, forced: frozenset[ReceiptKey] = frozenset()
     ) -> Sequence[Receipt | None]:
-        return await receiving.receive(self, keys, forced)
+        return await reserving.reserve(self, keys, forced)
 
     async def insert(self, receipts: Sequence[Receipt]) -> Collection[ReceiptKey]:
         now = rows.micros(self._clock.now())

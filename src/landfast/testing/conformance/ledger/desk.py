@@ -83,10 +83,10 @@ async def transaction(ledger: Ledger, *, isolation: str | None = None) -> AsyncI
         await begun.rollback()
 
 
-async def receive(ledger: Ledger, *keys: ReceiptKey, forced: bool = False) -> Sequence[Receipt | None]:
+async def reserve(ledger: Ledger, *keys: ReceiptKey, forced: bool = False) -> Sequence[Receipt | None]:
     """Receive and commit."""
     async with transaction(ledger) as tx:
-        answer = await tx.receive(keys, forced=frozenset(keys) if forced else frozenset())
+        answer = await tx.reserve(keys, forced=frozenset(keys) if forced else frozenset())
         await tx.commit(results=(), effects=())
     return answer
 
@@ -94,7 +94,7 @@ async def receive(ledger: Ledger, *keys: ReceiptKey, forced: bool = False) -> Se
 async def process(ledger: Ledger, of: ReceiptKey, payment: str, *, forced: bool = False) -> Receipt | None:
     """The whole path of one event whose handler writes one order."""
     async with transaction(ledger) as tx:
-        (taken,) = await tx.receive([of], forced=frozenset({of}) if forced else frozenset())
+        (taken,) = await tx.reserve([of], forced=frozenset({of}) if forced else frozenset())
         if taken is None:
             await order(tx, payment)
             await tx.commit(results=(), effects=())
@@ -111,7 +111,7 @@ async def order(tx: LedgerTransaction, payment: str) -> None:
 
 async def stage(ledger: Ledger, *effects: StagedEffect) -> None:
     async with transaction(ledger) as tx:
-        await tx.receive([ReceiptKey(each.digest, each.handler, each.run) for each in effects])
+        await tx.reserve([ReceiptKey(each.digest, each.handler, each.run) for each in effects])
         await tx.commit(results=(), effects=effects)
 
 

@@ -23,14 +23,14 @@ class EffectConformance:
     async def test_an_effect_is_claimed_after_the_commit_as_it_was_staged(self, desk: Desk) -> None:
         staged = effect(arguments=b'{"a":"\xc3\xa9"}', context=b'{"key":"evt_1"}')
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await tx.commit(results=(), effects=[staged])
         assert await claim(desk.ledger, 1) == [ClaimedEffect(staged, token(1), Tries())]
 
     @pytest.mark.req("R21")
     async def test_an_effect_of_a_rolled_back_transaction_is_never_there(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await tx.handle.execute("INSERT INTO shop_line VALUES ('refused at commit')")
             with pytest.raises(Exception, match="COMMIT"):
                 await tx.commit(results=(), effects=[effect()])

@@ -51,6 +51,6 @@ class EraseConformance:
 
 async def _done(desk: Desk) -> None:
     transaction = await desk.ledger.begin(deadline=DEADLINE)
-    await transaction.receive([key()])
+    await transaction.reserve([key()])
     await transaction.commit(results=[(key(), b'"canary"')], effects=[effect()])
     await transaction.rollback()

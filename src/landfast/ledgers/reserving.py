@@ -23,7 +23,7 @@ class Receipts(Protocol):
     async def read(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]: ...
 
 
-async def receive(
+async def reserve(
     receipts: Receipts, keys: Sequence[ReceiptKey], forced: frozenset[ReceiptKey]
 ) -> list[Receipt | None]:
     """None where the key is ours now, otherwise the receipt that keeps us from it."""
