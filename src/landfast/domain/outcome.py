@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from landfast.domain.ids import EventId, HandlerName, ReceiptDigest, Token
 from landfast.domain.lifecycle import Signal
+from landfast.domain.text import storable
 
 
 class Outcome(StrEnum):
@@ -73,6 +74,15 @@ class Attempt:
     error: str = ""
     message: str = ""
     trace: str = ""
+
+    def storable(self) -> Attempt:
+        return replace(
+            self,
+            handler=storable(self.handler),
+            error=storable(self.error),
+            message=storable(self.message),
+            trace=storable(self.trace),
+        )
 
 
 @dataclass(frozen=True, slots=True)

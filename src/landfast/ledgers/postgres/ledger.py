@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from landfast.domain import isolation as levels
 from landfast.domain.audit import Mark
 from landfast.domain.effect import EffectState
 from landfast.domain.erasure import Erased
@@ -14,12 +15,11 @@ from landfast.domain.errors import CommitRefusedError, CommitUnknownError
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
+from landfast.domain.text import storable
 from landfast.ledgers import boxes, limits, reserving
-from landfast.ledgers import isolation as levels
 from landfast.ledgers.postgres import faults, rows, store
 from landfast.ledgers.postgres.effects import PostgresEffects
 from landfast.ledgers.postgres.transaction import PostgresTransaction
-from landfast.ledgers.text import storable
 from landfast.ports.audit import MARKS_KEPT
 from landfast.ports.clock import Chance, Clock
 from landfast.sealing import Seal, StoreKey

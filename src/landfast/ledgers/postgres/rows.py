@@ -9,7 +9,7 @@ from landfast import sqlfiles
 from landfast.domain.effect import ClaimedEffect, EffectSettlement, StagedEffect
 from landfast.domain.ids import HandlerName, ReceiptDigest, Token
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, Tries
-from landfast.ledgers.text import storable
+from landfast.domain.text import storable
 
 if TYPE_CHECKING:
     from asyncpg import Record

@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 
 from landfast.domain.effect import HELD, ClaimedEffect, EffectSettlement, EffectSignal, EffectState, move
 from landfast.domain.ids import ReceiptDigest, Token, WorkerId
+from landfast.domain.micros import micros, micros_in, moment
+from landfast.domain.text import storable
 from landfast.ledgers import boxes
 from landfast.ledgers.sqlite import faults, rows
 from landfast.ledgers.sqlite.thread import ConnectionThread
-from landfast.ledgers.text import storable
 from landfast.ports.clock import Clock
 from landfast.sealing import Seal, StoreKey
 
@@ -46,7 +47,7 @@ class SqliteEffects:
         def work(connection: sqlite3.Connection) -> Sequence[ClaimedEffect]:
             wanted = {"now": now, "limit": limit, "suspects": suspects, "held": HELD}
             due = connection.execute(rows.SQL["effects_due"], wanted).fetchall()
-            until = {"token": token, "now": now, "until": now + _micros(lease), "held": HELD}
+            until = {"token": token, "now": now, "until": now + micros_in(lease), "held": HELD}
             marks = ({name: row[name] for name in ("seq", "suspect", "crashes")} | until for row in due)
             connection.executemany(rows.SQL["effects_claim"], marks)
             claimed = [rows.claimed(row, token) for row in due]
@@ -68,7 +69,7 @@ class SqliteEffects:
 
     async def renew(self, *, tokens: Sequence[Token], lease: float) -> None:
         now = self._now()
-        until = {"now": now, "until": now + _micros(lease), "held": HELD}
+        until = {"now": now, "until": now + micros_in(lease), "held": HELD}
         leases = [{"token": token} | until for token in tokens]
         await self._write(lambda connection: connection.executemany(rows.SQL["effects_renew"], leases))
 
@@ -86,8 +87,7 @@ class SqliteEffects:
         if self._seal.lacks(boxes.keys_of_listed(map(dict, found))):
             self._seal.learn(StoreKey(*row) for row in await self._read("store_keys", {}))
         listed = [
-            dict(row) | {"state": EffectState(row["state"]), "created_at": rows.moment(row["created_at"])}
-            for row in found
+            dict(row) | {"state": EffectState(row["state"]), "created_at": moment(row["created_at"])} for row in found
         ]
         return [boxes.open_listed(self._seal, row) for row in listed]
 
@@ -100,7 +100,7 @@ class SqliteEffects:
         )
 
     def _now(self) -> int:
-        return rows.micros(self._clock.now())
+        return micros(self._clock.now())
 
     async def _change(self, name: str, values: dict[str, Any]) -> int:
         return await self._write(lambda connection: connection.execute(rows.SQL[name], values).rowcount)
@@ -128,7 +128,7 @@ def _settlement(settlement: EffectSettlement, now: int) -> dict[str, Any]:
         "held": HELD,
         "state": settlement.state,
         "keeps": settlement.keeps_tries,
-        "due": now + _micros(settlement.due_in),
+        "due": now + micros_in(settlement.due_in),
         "done": now if settlement.is_over else None,
         "count": settlement.tries.count,
         "spent": settlement.tries.spent,
@@ -137,7 +137,3 @@ def _settlement(settlement: EffectSettlement, now: int) -> dict[str, Any]:
         "message": storable(settlement.message),
         "trace": storable(settlement.trace),
     }
-
-
-def _micros(seconds: float) -> int:
-    return round(seconds * 1_000_000)

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
+from landfast.domain import isolation as levels
 from landfast.domain.audit import Mark
 from landfast.domain.effect import EffectState
 from landfast.domain.erasure import Erased
@@ -20,13 +21,12 @@ from landfast.domain.errors import (
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
-from landfast.ledgers import isolation as levels
+from landfast.domain.text import storable
 from landfast.ledgers import limits, reserving
 from landfast.ledgers.sqlite import faults, rows, store
 from landfast.ledgers.sqlite.effects import SqliteEffects
 from landfast.ledgers.sqlite.thread import MOVED, ConnectionThread
 from landfast.ledgers.sqlite.transaction import SqliteTransaction
-from landfast.ledgers.text import storable
 from landfast.ports.audit import MARKS_KEPT
 from landfast.ports.clock import Chance, Clock
 from landfast.sealing import Seal, StoreKey

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from landfast import sqlfiles
@@ -17,16 +16,6 @@ from landfast.sealing import Seal, StoreKey
 T = TypeVar("T")
 
 SQL = sqlfiles.statements("landfast.ledgers.sqlite")
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def micros(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def moment(value: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=value)
 
 
 def atomically(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from landfast.domain.effect import StagedEffect
 from landfast.domain.errors import CommitRefusedError, CommitUnknownError
 from landfast.domain.ids import ReceiptDigest
+from landfast.domain.micros import micros
 from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import boxes, control, reserving
 from landfast.ledgers.sqlite import faults, rows
@@ -52,7 +53,7 @@ class SqliteTransaction:
         return await reserving.reserve(self, keys, forced)
 
     async def insert(self, receipts: Sequence[Receipt]) -> Collection[ReceiptKey]:
-        now = rows.micros(self._clock.now())
+        now = micros(self._clock.now())
         sealed = boxes.seal_receipts(self._seal, receipts)
 
         def work(connection: sqlite3.Connection) -> set[ReceiptKey]:
@@ -85,7 +86,7 @@ class SqliteTransaction:
 
     async def commit(self, *, results: Sequence[tuple[ReceiptKey, bytes]], effects: Sequence[StagedEffect]) -> None:
         self._handle.end()
-        now = rows.micros(self._clock.now())
+        now = micros(self._clock.now())
         results, effects = boxes.seal_results(self._seal, results), boxes.seal_effects(self._seal, effects)
 
         def prepare(connection: sqlite3.Connection) -> None:

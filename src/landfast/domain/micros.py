@@ -1,0 +1,23 @@
+"""Times and spans as SQLite keeps them: whole microseconds, since 1970 or long."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+LONGEST_SECONDS = 100 * 365 * 86_400.0
+"""A century: `RetryLater(after=inf)` must not overflow an integer."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def micros(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def micros_in(seconds: float) -> int:
+    return int(min(seconds, LONGEST_SECONDS) * 1_000_000)
+
+
+def moment(value: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=value)
