@@ -27,11 +27,11 @@ from bench import machine, stores
 from bench.stage import ROOT
 from bench.stores import DiskPostgres
 from landfast.app import Inbox
-from landfast.app.stores import InboxStore
 from landfast.domain.delivery import Delivery, Identity
 from landfast.domain.ids import Token, WorkerId, token
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, Settlement
+from landfast.drivers import InboxStore
 from landfast.processing.registry import Registry
 from landfast.processing.requeue import REQUEUED_AT_ONCE, Requeue
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from landfast.app.stores import INBOX_POOL, LEDGER_SPARE
 from landfast.caches.redis import DURABLE
+from landfast.drivers import INBOX_POOL, LEDGER_SPARE
 from landfast.inboxes.postgres.connection import RECORDING
 from simulations.measured import Measured
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from landfast.app.stores import INBOX_POOL, LEDGER_SPARE
+from landfast.drivers import INBOX_POOL, LEDGER_SPARE
 from landfast.inboxes.postgres.connection import RECORDING
 from models.explore import explore
 from simulations import capacity, homes

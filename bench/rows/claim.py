@@ -12,11 +12,11 @@ from bench import stores
 from bench.rows import Row
 from bench.stage import Stage
 from landfast.app import Inbox
-from landfast.app.stores import InboxStore
 from landfast.domain.delivery import Delivery, Identity
 from landfast.domain.ids import Token, WorkerId, token
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, Settlement
+from landfast.drivers import InboxStore
 
 EMPTY = "claim of 100 events, nothing behind it"
 FINISHED = "claim of 100 events, {:,} finished behind it"

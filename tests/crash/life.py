@@ -29,7 +29,7 @@ from landfast.ledgers import limits
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.ports.inbox import Archive, Recorder, Workbench
-from landfast.ports.ledger import EffectStore, Ledger
+from landfast.ports.ledger import EffectStore, ReceiptStore
 from landfast.ports.provider import Provider, Secret
 from landfast.ports.seen import Seen
 from landfast.processing.worker import Worker
@@ -216,7 +216,7 @@ class Life:
         return Worker(
             registry=registry(self.crash, self.history, self.clock, self.plan.cycle),
             bench=self.crash.watch(self.inbox, Workbench),
-            ledger=self.crash.watch(ledger, Ledger),
+            ledger=self.crash.watch(ledger, ReceiptStore),
             effects=effects,
             wakeup=LocalWakeup(),
             clock=self.clock,

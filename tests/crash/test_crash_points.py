@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from landfast.domain.errors import CommitUnknownError, InboxUnavailableError, LedgerUnavailableError
-from landfast.ports.ledger import Ledger
+from landfast.ports.ledger import ReceiptStore
 from landfast.testing.crash import ANY, STEPS, VIEWS, Crash, CrashError, crash_at
 
 
@@ -83,14 +83,14 @@ def test_a_function_crashes_too_also_where_it_fails_by_itself() -> None:
 async def test_any_counts_every_step_and_none_only_counts() -> None:
     told: list[tuple[str, str, int]] = []
     crash = Crash(ANY, nth=3, how="raise", report=lambda *place: told.append(place))
-    ledger = crash.watch(Store(), Ledger)
+    ledger = crash.watch(Store(), ReceiptStore)
     tx = await ledger.begin()
     await tx.reserve([])
     with pytest.raises(LedgerUnavailableError):
         await tx.commit()
     assert told == [("commit", "before", 1)]
     idle = Crash(None)
-    await idle.watch(Store(), Ledger).begin()
+    await idle.watch(Store(), ReceiptStore).begin()
     assert idle.calls == {"begin": 1} and not idle.fired
 
 

@@ -12,7 +12,7 @@ from landfast.domain.ids import HandlerName, receipt_digest
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, Outcome, Receipt, ReceiptKey
 from landfast.ports.ledger import Ledger
-from landfast.recovery.proof import Proof, ProvableInbox, ProvableLedger, prove
+from landfast.recovery.proof import Proof, ProvableInbox, prove
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import Inbox, deliveries, failure, settlement, token
 
@@ -55,5 +55,5 @@ async def key_of(inbox: Inbox, event: Delivery, *, run: int = 1) -> ReceiptKey:
     return ReceiptKey(receipt_digest(await inbox.identity(), event.source, event.key), HANDLER, run)
 
 
-async def proven(inbox: ProvableInbox, ledger: ProvableLedger, *, full: bool = False) -> Proof:
+async def proven(inbox: ProvableInbox, ledger: Ledger, *, full: bool = False) -> Proof:
     return await prove(inbox, ledger, clock=ManualClock(), chance=SystemChance(), full=full)

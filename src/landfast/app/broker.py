@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager, suppress
 
 from landfast.app.caching import seen_cache
 from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
-from landfast.app.stores import InboxStore, make_wakeup, open_inbox, seal_of
+from landfast.app.stores import make_wakeup, open_inbox, seal_of
 from landfast.config import Settings
 from landfast.domain.errors import ConfigError, JournalUnavailableError
+from landfast.drivers import InboxStore
 from landfast.intake.drain import Drainer
 from landfast.intake.outage import Outage
 from landfast.intake.remember import RememberingJournal

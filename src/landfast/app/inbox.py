@@ -19,8 +19,10 @@ from landfast.domain.backoff import Backoff
 from landfast.domain.errors import ConfigError
 from landfast.domain.event import Effect
 from landfast.domain.ids import HandlerName, WorkerId
+from landfast.drivers import InboxStore
 from landfast.intake.receive import Intake
 from landfast.ports.clock import Chance, Clock
+from landfast.ports.ledger import Ledger
 from landfast.processing.invoke import kill_this_process
 from landfast.processing.registry import EffectHandler, Handler, Registry
 from landfast.processing.worker import Worker
@@ -159,11 +161,11 @@ class Inbox:
             self.settings, self.registry, self._lifespans, worker_id, tell_suspects, self.clock, self.chance, hung
         )
 
-    def archive(self) -> AbstractAsyncContextManager[stores.InboxStore]:
+    def archive(self) -> AbstractAsyncContextManager[InboxStore]:
         """Open the inbox alone, as operators see it. Nothing is migrated."""
         return stores.open_inbox(self.settings, self.clock, self.chance, migrate=False)
 
-    def ledger(self) -> AbstractAsyncContextManager[stores.LedgerStore]:
+    def ledger(self) -> AbstractAsyncContextManager[Ledger]:
         """Open the ledger alone, whichever inbox it belongs to. Nothing is migrated."""
         return stores.open_ledger(self.settings, self.clock, self.chance, migrate=False)
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from landfast.app.arrival import journal_arrived
 from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
-from landfast.app.stores import InboxStore
 from landfast.config import Settings
 from landfast.domain.ids import BootId
 from landfast.domain.readiness import Readiness
+from landfast.drivers import InboxStore
 from landfast.intake.drain import Drainer
 from landfast.intake.fallback import Alone, Fallback, Where
 from landfast.intake.outage import Outage

@@ -14,6 +14,10 @@ from landfast.domain.effect import ClaimedEffect, EffectSettlement, EffectState,
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest, Token, WorkerId
 from landfast.domain.outcome import Receipt, ReceiptKey
+from landfast.ports.audit import Audited
+from landfast.ports.erasure import ErasableLedger
+from landfast.ports.sealed import KeyStore
+from landfast.ports.store import Store
 
 
 class Transaction(Protocol):
@@ -80,7 +84,7 @@ class LedgerTransaction(Protocol):
         ...
 
 
-class Ledger(Protocol):
+class ReceiptStore(Protocol):
     async def begin(self, *, deadline: float, isolation: str | None = None) -> LedgerTransaction:
         """A transaction with durable COMMIT. If we stop without a word for `deadline` + 5 seconds, the server ends it.
         LedgerUnavailableError for an outage; ReceiptBusyError where the database has one writer, and it is another."""
@@ -150,3 +154,8 @@ class EffectStore(Protocol):
     async def revive(self, keys: Sequence[tuple[str, int]]) -> int:
         """Make dead effects ready again, with fresh tries; how many. One that was erased stays dead."""
         ...
+
+
+class Ledger(ReceiptStore, EffectStore, Audited, KeyStore, ErasableLedger, Store, Protocol):
+    """One ledger, as a driver's object has to be: all of the above, what the proof, sealing and erasing ask of it, and
+    how it comes up and goes. `landfast.testing.conformance.ledger` has a test for each sentence."""

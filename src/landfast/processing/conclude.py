@@ -16,7 +16,7 @@ from landfast.domain.ids import HandlerName, ReceiptDigest
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Outcome, Receipt, Settlement, Tries
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.ledger import Ledger
+from landfast.ports.ledger import ReceiptStore
 from landfast.processing.budget import RetryBudget
 from landfast.processing.error_text import MESSAGE_AT_MOST, logged, name_of, text_of, trace_of
 from landfast.processing.judge import Judgement, Ruling, judge
@@ -96,7 +96,7 @@ class Docket:
 
 @dataclass(slots=True)
 class Conclusion:
-    ledger: Ledger
+    ledger: ReceiptStore
     clock: Clock
     chance: Chance
     budgets: dict[HandlerName, RetryBudget] = field(default_factory=dict)

@@ -19,7 +19,7 @@ from landfast.domain.errors import (
 )
 from landfast.domain.fault import Fault
 from landfast.domain.outcome import ReceiptKey
-from landfast.ports.ledger import Ledger
+from landfast.ports.ledger import ReceiptStore
 from landfast.processing.conclude import RECALLED
 from landfast.processing.error_text import line_of, logged, name_of
 from landfast.processing.invoke import RecalledError
@@ -58,7 +58,7 @@ class Excuses:
 @dataclass(slots=True)
 class Grouping:
     transactor: Transactor
-    ledger: Ledger
+    ledger: ReceiptStore
     is_stopping: Callable[[], bool]
     outages: Outages
     pauses: Pauses = field(default_factory=Pauses)

@@ -19,7 +19,7 @@ from landfast.domain.errors import UserError
 from landfast.domain.json_limits import excess
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.ports.clock import Clock
-from landfast.ports.ledger import Ledger, LedgerTransaction
+from landfast.ports.ledger import LedgerTransaction, ReceiptStore
 from landfast.processing.error_text import name_of, text_of
 from landfast.processing.invoke import HandlerRaisedError, Watch, invoke
 from landfast.processing.pace import HANDLER_TIME
@@ -53,7 +53,7 @@ class Handled:
 
 @dataclass(frozen=True, slots=True)
 class Transactor:
-    ledger: Ledger
+    ledger: ReceiptStore
     registry: Registry
     clock: Clock
     threads: Threads

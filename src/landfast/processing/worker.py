@@ -17,7 +17,7 @@ from landfast.domain.errors import StoreError
 from landfast.domain.ids import InboxId, Token, WorkerId, token
 from landfast.domain.outcome import Claim
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.ledger import EffectStore, Ledger
+from landfast.ports.ledger import EffectStore, ReceiptStore
 from landfast.ports.wakeup import Wakeup
 from landfast.processing.claiming import Claiming
 from landfast.processing.conclude import Conclusion
@@ -68,7 +68,7 @@ class Worker:
         *,
         registry: Registry,
         bench: Bench,
-        ledger: Ledger,
+        ledger: ReceiptStore,
         effects: EffectStore,
         wakeup: Wakeup,
         clock: Clock,

@@ -15,7 +15,7 @@ from landfast.domain.errors import LandfastError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
 from landfast.ports.inbox import Archive, Switchboard, Workbench
-from landfast.ports.ledger import EffectStore, Ledger
+from landfast.ports.ledger import EffectStore, Ledger, ReceiptStore
 from landfast.ports.store import Store
 from landfast.recovery.switches import open_breakers, paused
 
@@ -62,10 +62,6 @@ class Patient(Archive, Workbench, Switchboard, Store, Protocol):
     """An inbox."""
 
 
-class Books(Ledger, EffectStore, Store, Protocol):
-    """A ledger."""
-
-
 async def examine_inbox(inbox: Patient, *, now: datetime) -> Sequence[Check]:
     store = await _problems("inbox", inbox)
     if store.level is Level.FAIL:
@@ -84,14 +80,14 @@ async def examine_inbox(inbox: Patient, *, now: datetime) -> Sequence[Check]:
     ]
 
 
-async def examine_ledger(ledger: Books) -> Sequence[Check]:
+async def examine_ledger(ledger: Ledger) -> Sequence[Check]:
     store = await _problems("ledger", ledger)
     if store.level is Level.FAIL:
         return [store]
     return [store, await _effects(ledger), await _unknown_effects(ledger)]
 
 
-async def examine_binding(inbox: Archive, ledger: Ledger) -> Check:
+async def examine_binding(inbox: Archive, ledger: ReceiptStore) -> Check:
     """Reads which ledger the inbox is bound to and asks the ledger for its name, as a start would."""
     bound = await inbox.bound_ledger()
     if bound is None:

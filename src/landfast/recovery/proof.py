@@ -19,8 +19,8 @@ from landfast.domain.lifecycle import State
 from landfast.ports.audit import Auditable
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Archive
-from landfast.ports.ledger import EffectStore
-from landfast.recovery.audit import EXAMPLES, Audit, AuditedLedger, audit
+from landfast.ports.ledger import Ledger
+from landfast.recovery.audit import EXAMPLES, Audit, audit
 from landfast.recovery.elsewhere import Elsewhere, elsewhere
 
 REPORTED_WITHIN = 10
@@ -29,10 +29,6 @@ REPORTED_WITHIN = 10
 
 class ProvableInbox(Archive, Auditable, Protocol):
     """An inbox."""
-
-
-class ProvableLedger(AuditedLedger, EffectStore, Protocol):
-    """A ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +73,7 @@ def _nobody(_walked: int, _of: int) -> None: ...
 
 async def prove(
     inbox: ProvableInbox,
-    ledger: ProvableLedger,
+    ledger: Ledger,
     *,
     clock: Clock,
     chance: Chance,

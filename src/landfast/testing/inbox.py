@@ -16,12 +16,13 @@ from typing import Any, Self
 
 from landfast.app import Inbox
 from landfast.app.sources import profile_of
-from landfast.app.stores import InboxStore, Stores
+from landfast.app.stores import Stores
 from landfast.app.system import SystemClock
 from landfast.config import Address, SecretSettings
 from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head
 from landfast.domain.errors import SenderError, UserError
+from landfast.drivers import InboxStore
 from landfast.intake.answers import answer_to
 from landfast.intake.receive import Intake
 from landfast.processing.worker import Worker

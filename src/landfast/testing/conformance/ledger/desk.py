@@ -10,27 +10,19 @@ from landfast.domain import ids
 from landfast.domain.effect import StagedEffect
 from landfast.domain.ids import HandlerName, InboxId
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
-from landfast.ports.audit import Audited
-from landfast.ports.erasure import ErasableLedger
-from landfast.ports.ledger import EffectStore, Ledger, LedgerTransaction
-from landfast.ports.sealed import KeyStore
-from landfast.ports.store import Store
+from landfast.ports.ledger import Ledger, LedgerTransaction
 
 DEADLINE = 30.0
 HANDLER = HandlerName("create_order")
 
 
-class DrivenLedger(Ledger, EffectStore, Audited, KeyStore, ErasableLedger, Store, Protocol):
-    """Everything that one driver object implements."""
-
-
 class Desk(Protocol):
     @property
-    def ledger(self) -> DrivenLedger:
+    def ledger(self) -> Ledger:
         """Open, migrated and empty, beside the tables of `BUSINESS`."""
         ...
 
-    async def another(self) -> DrivenLedger:
+    async def another(self) -> Ledger:
         """A second instance, open on the same data; the desk closes it."""
         ...
 
