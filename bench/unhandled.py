@@ -31,7 +31,7 @@ from landfast.domain.delivery import Delivery, Identity
 from landfast.domain.ids import Token, WorkerId, token
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, Settlement
-from landfast.drivers import InboxStore
+from landfast.ports.inbox import InboxStore
 from landfast.processing.registry import Registry
 from landfast.processing.requeue import REQUEUED_AT_ONCE, Requeue
 

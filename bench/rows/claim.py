@@ -16,7 +16,7 @@ from landfast.domain.delivery import Delivery, Identity
 from landfast.domain.ids import Token, WorkerId, token
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, Settlement
-from landfast.drivers import InboxStore
+from landfast.ports.inbox import InboxStore
 
 EMPTY = "claim of 100 events, nothing behind it"
 FINISHED = "claim of 100 events, {:,} finished behind it"

@@ -17,7 +17,7 @@ from bench.stage import Stage
 from landfast import Event, Inbox, Transaction
 from landfast.app.stores import make_wakeup
 from landfast.domain.delivery import Delivery, Identity
-from landfast.drivers import InboxStore
+from landfast.ports.inbox import InboxStore
 from landfast.ports.wakeup import Wakeup
 
 ALONE = "receipt to done, p99, nothing beside it, {}"

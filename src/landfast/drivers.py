@@ -13,17 +13,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from landfast.domain.errors import ConfigError
-from landfast.domain.ids import InboxId
-from landfast.ports.audit import Auditable
-from landfast.ports.clock import Chance, Clock
-from landfast.ports.erasure import ErasableInbox
-from landfast.ports.inbox import Archive, Memory, Recorder, Switchboard, Workbench
-from landfast.ports.ledger import Ledger
-from landfast.ports.sealed import KeyStore
-from landfast.ports.store import Store
-from landfast.ports.wakeup import Wakeup
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # whoever only reads the settings has no use for the ports
+    from landfast.domain.ids import InboxId
+    from landfast.ports.clock import Chance, Clock
+    from landfast.ports.inbox import InboxStore
+    from landfast.ports.ledger import Ledger
+    from landfast.ports.wakeup import Wakeup
     from landfast.sealing import Seal
 
 INBOXES = "landfast.inboxes"
@@ -34,12 +30,6 @@ INBOX_POOL = 4
 """Connections of one process to a PostgreSQL inbox: one records, one claims and settles, one renews, one for people."""
 LEDGER_SPARE = 2
 """Connections to a PostgreSQL ledger besides one for each hand: tombstones and effects must not wait for handlers."""
-
-
-class InboxStore(
-    Recorder, Workbench, Archive, Auditable, Memory, Switchboard, KeyStore, ErasableInbox, Store, Protocol
-):
-    """All views of one inbox, from one driver."""
 
 
 class MakesInbox(Protocol):

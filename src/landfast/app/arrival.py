@@ -14,8 +14,8 @@ from landfast.app.stores import check_seal, make_wakeup, prepare
 from landfast.config import Settings
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import ConfigError, InboxUnavailableError, JournalUnavailableError, UnavailableError
-from landfast.drivers import InboxStore
 from landfast.ports.clock import Chance, Clock
+from landfast.ports.inbox import InboxStore
 from landfast.ports.journal import Journal
 from landfast.ports.wakeup import Wakeup
 from landfast.sealing import Seal

@@ -11,7 +11,6 @@ from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
 from landfast.app.stores import make_wakeup, open_inbox, seal_of
 from landfast.config import Settings
 from landfast.domain.errors import ConfigError, JournalUnavailableError
-from landfast.drivers import InboxStore
 from landfast.intake.drain import Drainer
 from landfast.intake.outage import Outage
 from landfast.intake.remember import RememberingJournal
@@ -23,6 +22,7 @@ from landfast.journals.jetstream_backlog import JetStreamBacklog
 from landfast.journals.jetstream_link import Link
 from landfast.journals.jetstream_stream import FOREIGN, Found, look, problems
 from landfast.ports.clock import Chance, Clock
+from landfast.ports.inbox import InboxStore
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup

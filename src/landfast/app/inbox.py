@@ -19,9 +19,9 @@ from landfast.domain.backoff import Backoff
 from landfast.domain.errors import ConfigError
 from landfast.domain.event import Effect
 from landfast.domain.ids import HandlerName, WorkerId
-from landfast.drivers import InboxStore
 from landfast.intake.receive import Intake
 from landfast.ports.clock import Chance, Clock
+from landfast.ports.inbox import InboxStore
 from landfast.ports.ledger import Ledger
 from landfast.processing.invoke import kill_this_process
 from landfast.processing.registry import EffectHandler, Handler, Registry

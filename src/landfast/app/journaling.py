@@ -15,7 +15,6 @@ from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
 from landfast.config import Settings
 from landfast.domain.ids import BootId
 from landfast.domain.readiness import Readiness
-from landfast.drivers import InboxStore
 from landfast.intake.drain import Drainer
 from landfast.intake.fallback import Alone, Fallback, Where
 from landfast.intake.outage import Outage
@@ -25,6 +24,7 @@ from landfast.journals.folder import set_aside_in, waiting_in
 from landfast.journals.mounts import FORGETFUL, file_system_of
 from landfast.journals.spool import Spool, check_keeps
 from landfast.ports.clock import Clock
+from landfast.ports.inbox import InboxStore
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup

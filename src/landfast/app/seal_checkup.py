@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from landfast.app.stores import check_seal, seal_of
 from landfast.config import Settings
 from landfast.domain.errors import ConfigError
-from landfast.drivers import InboxStore
+from landfast.ports.inbox import InboxStore
 from landfast.ports.ledger import Ledger
 from landfast.recovery.doctor import Check, Level
 

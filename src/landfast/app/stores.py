@@ -11,9 +11,9 @@ from pathlib import Path
 from landfast.config import Address, Settings
 from landfast.domain.errors import BoundElsewhereError, ConfigError, UserError
 from landfast.domain.ids import InboxId
-from landfast.drivers import InboxStore, inbox_driver, ledger_driver
+from landfast.drivers import inbox_driver, ledger_driver
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.inbox import Archive
+from landfast.ports.inbox import Archive, InboxStore
 from landfast.ports.ledger import Ledger, ReceiptStore
 from landfast.ports.sealed import KeyStore
 from landfast.ports.store import Store

@@ -20,7 +20,11 @@ from landfast.domain.outcome import Claim, Settlement
 from landfast.domain.summary import Cursor, EventRecord, EventSummary
 from landfast.domain.switch import Switch, SwitchKind
 from landfast.domain.unhandled import UnhandledCount
+from landfast.ports.audit import Auditable
+from landfast.ports.erasure import ErasableInbox
 from landfast.ports.journal import Journal
+from landfast.ports.sealed import KeyStore
+from landfast.ports.store import Store
 
 
 class Recorder(Journal, Protocol):
@@ -216,3 +220,9 @@ class Switchboard(Protocol):
     async def release(self, kind: SwitchKind, name: str) -> bool:
         """In force no longer; whether it was there."""
         ...
+
+
+class InboxStore(
+    Recorder, Workbench, Archive, Auditable, Memory, Switchboard, KeyStore, ErasableInbox, Store, Protocol
+):
+    """All views of one inbox, as a driver's object has to be."""

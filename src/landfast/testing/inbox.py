@@ -22,9 +22,9 @@ from landfast.config import Address, SecretSettings
 from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head
 from landfast.domain.errors import SenderError, UserError
-from landfast.drivers import InboxStore
 from landfast.intake.answers import answer_to
 from landfast.intake.receive import Intake
+from landfast.ports.inbox import InboxStore
 from landfast.processing.worker import Worker
 from landfast.providers.signing import sample, signed_request
 from landfast.testing.keys import Pair, pair_for
