@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from landfast import telemetry
+from landfast import sqlfiles, telemetry
 from landfast.domain.errors import ConfigError, StoreError
 from landfast.domain.mac import KEY_BYTES
 from landfast.inboxes.postgres.connection import Connection, Connections
@@ -71,11 +71,8 @@ class Housekeeping:
             if done > len(MIGRATIONS):
                 raise ConfigError(_newer(done))
             for migration in MIGRATIONS[done:]:
-                try:
+                with migration.applying("store", asyncpg.PostgresError):
                     await connection.execute(migration.sql, timeout=MIGRATES_WITHIN)
-                except asyncpg.PostgresError as error:
-                    name = f"{migration.number:04}_{migration.name}"
-                    raise ConfigError(f"store: migration {name} failed, nothing was changed: {error}") from error
                 await connection.execute(SQL["migration_add"], migration.number, migration.name)
             if MIGRATIONS[done:]:
                 await connection.execute(SQL["meta_add"], self._chance.bytes(16))
@@ -83,7 +80,7 @@ class Housekeeping:
             if any(migration.name == "mac_key" for migration in MIGRATIONS[done:]):
                 await connection.execute(SQL["mac_key_draw"], self._chance.bytes(KEY_BYTES))
         await self.prepare()
-        return [f"{migration.number:04}_{migration.name}" for migration in MIGRATIONS[done:]]
+        return [migration.label for migration in MIGRATIONS[done:]]
 
     async def prepare(self) -> None:
         """Make partitions ahead. Everything works without them, so whatever stands in the way is only noted."""
@@ -121,10 +118,7 @@ class Housekeeping:
                 return [*hazards, "the inbox has no tables yet: run landfast migrate"], []
             done = await _applied(connection)
             if done < len(MIGRATIONS):
-                return [
-                    *hazards,
-                    f"the inbox's schema is behind ({done} of {len(MIGRATIONS)}): run landfast migrate",
-                ], []
+                return [*hazards, *sqlfiles.behind("store", MIGRATIONS, range(1, done + 1))], []
             missing = [row[0] for row in await connection.fetch(SQL["unique_missing"])]
             hazards += [f"landfast.{one} is not unique any more: events could run twice; restore it" for one in missing]
             uncounted = [row[0] for row in await connection.fetch(SQL["triggers_missing"])]
