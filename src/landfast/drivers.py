@@ -55,6 +55,8 @@ class Driver:
     is_file: bool = False
     """An address is the path of a file, relative to where it is written. Whoever may migrate creates it, and others of
     Landfast lie beside it."""
+    is_url: bool = False
+    """An address has `//` behind its scheme."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,9 +175,9 @@ _INBOXES: Mapping[str, InboxDriver] = {
     "sqlite": InboxDriver(
         title="SQLite", is_file=True, make=_sqlite_inbox, wakeup=_sqlite_wakeup, kept_by="every ack fsynced"
     ),
-    "postgresql": InboxDriver(title="PostgreSQL", make=_postgres_inbox, wakeup=_postgres_wakeup),
+    "postgresql": InboxDriver(title="PostgreSQL", is_url=True, make=_postgres_inbox, wakeup=_postgres_wakeup),
 }
 _LEDGERS: Mapping[str, LedgerDriver] = {
     "sqlite": LedgerDriver(title="SQLite", is_file=True, make=_sqlite_ledger, has_one_writer=True),
-    "postgresql": LedgerDriver(title="PostgreSQL", make=_postgres_ledger),
+    "postgresql": LedgerDriver(title="PostgreSQL", is_url=True, make=_postgres_ledger),
 }

@@ -169,6 +169,8 @@ def _address(name: str, text: str, folder: Path, where: str) -> Address:
     scheme = ALIASES.get(before, before) if colon else "sqlite"
     driver = _driver(name, scheme)
     if not driver.is_file:
+        if driver.is_url and not rest.startswith("//"):
+            raise ConfigError(f"{name}: write the address as {scheme}://user:password@host/name")
         try:
             urlsplit(text).port  # noqa: B018 - reading it is what checks it
         except ValueError:
