@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from landfast.domain.effect import HELD, ClaimedEffect, EffectSettlement, EffectSignal, EffectState, move
 from landfast.domain.ids import ReceiptDigest, Token, WorkerId
 from landfast.ledgers import boxes, limits
+from landfast.ledgers import rows as shared
 from landfast.ledgers.postgres import faults, rows
 from landfast.sealing import Seal, StoreKey
 
@@ -25,11 +26,13 @@ class PostgresEffects:
 
     async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[ClaimedEffect]:
         found = await self._fetch("effects_claim", token, lease, limit, False, HELD)
-        return await self._opened([rows.claimed(row, token) for row in sorted(found, key=lambda row: int(row["seq"]))])
+        return await self._opened(
+            [shared.claimed(row, token) for row in sorted(found, key=lambda row: int(row["seq"]))]
+        )
 
     async def claim_suspect(self, *, token: Token, lease: float) -> ClaimedEffect | None:
         found = await self._fetch("effects_claim", token, lease, 1, True, HELD)
-        opened = await self._opened([rows.claimed(row, token) for row in found])
+        opened = await self._opened([shared.claimed(row, token) for row in found])
         return opened[0] if opened else None
 
     async def has_suspects(self) -> bool:

@@ -11,12 +11,12 @@ from landfast.domain import isolation as levels
 from landfast.domain.audit import Mark
 from landfast.domain.effect import EffectState
 from landfast.domain.erasure import Erased
-from landfast.domain.errors import CommitRefusedError, CommitUnknownError
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.domain.text import storable
 from landfast.ledgers import boxes, limits, reserving
+from landfast.ledgers import rows as shared
 from landfast.ledgers.postgres import faults, rows, store
 from landfast.ledgers.postgres.effects import PostgresEffects
 from landfast.ledgers.postgres.transaction import PostgresTransaction
@@ -64,17 +64,10 @@ class PostgresLedger(PostgresEffects):
         self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
     ) -> Sequence[Receipt]:
         transaction = await self._begin(self._desk, deadline=limits.ANSWER_WAIT, isolation=levels.level(None))
-        try:
-            there = await transaction.bury(tombstones, forced=forced)
-            await transaction.commit(results=(), effects=())
-        except (CommitRefusedError, CommitUnknownError) as error:
-            raise reserving.not_buried(error) from error
-        finally:
-            await transaction.rollback()
-        return there
+        return await reserving.bury_alone(transaction, tombstones, forced)
 
     async def receipts(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
-        found = [rows.receipt(row) for row in await self._fetch("receipts_read", digests)]
+        found = [shared.receipt(row) for row in await self._fetch("receipts_read", digests)]
         await self._learn(boxes.keys_of(found))
         return [boxes.open_receipt(self._seal, each) for each in found]
 

@@ -15,6 +15,7 @@ from landfast.domain.errors import CommitUnknownError, LedgerUnavailableError
 from landfast.domain.ids import ReceiptDigest
 from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import boxes, control, limits, reserving
+from landfast.ledgers import rows as shared
 from landfast.ledgers.postgres import faults, rows, settings
 from landfast.ledgers.postgres.handle import PostgresHandle
 from landfast.sealing import Seal, StoreKey
@@ -71,13 +72,13 @@ class PostgresTransaction:
         columns = rows.receipt_columns(sealed)
         found = await self._connection.fetch(rows.SQL["receipts_insert"], *columns, timeout=limits.ANSWER_WAIT)
         self._guards.append(found[0]["place"])
-        inserted = {rows.receipt_key(row) for row in found if row["digest"] is not None}
+        inserted = {shared.receipt_key(row) for row in found if row["digest"] is not None}
         self._ours |= inserted
         return inserted
 
     async def read(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
         found = await self._connection.fetch(rows.SQL["receipts_read"], digests, timeout=limits.ANSWER_WAIT)
-        receipts = [rows.receipt(row) for row in found]
+        receipts = [shared.receipt(row) for row in found]
         if self._seal.lacks(boxes.keys_of(receipts)):
             keys = await self._connection.fetch(rows.SQL["store_keys"], timeout=limits.ANSWER_WAIT)
             self._seal.learn(StoreKey(*key) for key in keys)

@@ -12,6 +12,7 @@ from landfast.domain.ids import ReceiptDigest, Token, WorkerId
 from landfast.domain.micros import micros, micros_in, moment
 from landfast.domain.text import storable
 from landfast.ledgers import boxes
+from landfast.ledgers import rows as shared
 from landfast.ledgers.sqlite import faults, rows
 from landfast.ledgers.sqlite.thread import ConnectionThread
 from landfast.ports.clock import Clock
@@ -50,7 +51,7 @@ class SqliteEffects:
             until = {"token": token, "now": now, "until": now + micros_in(lease), "held": HELD}
             marks = ({name: row[name] for name in ("seq", "suspect", "crashes")} | until for row in due)
             connection.executemany(rows.SQL["effects_claim"], marks)
-            claimed = [rows.claimed(row, token) for row in due]
+            claimed = [shared.claimed(row, token) for row in due]
             rows.learn_store_keys(connection, self._seal, boxes.keys_of_effects(claimed))
             return [boxes.open_effect(self._seal, effect) for effect in claimed]
 

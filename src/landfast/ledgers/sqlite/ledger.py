@@ -12,8 +12,6 @@ from landfast.domain.audit import Mark
 from landfast.domain.effect import EffectState
 from landfast.domain.erasure import Erased
 from landfast.domain.errors import (
-    CommitRefusedError,
-    CommitUnknownError,
     ConfigError,
     LedgerUnavailableError,
     ReceiptBusyError,
@@ -50,13 +48,7 @@ class SqliteLedger(SqliteEffects):
     async def begin(self, *, deadline: float, isolation: str | None = None) -> SqliteTransaction:  # noqa: ARG002 - there is no server that could end a transaction for us
         levels.level(isolation)  # whatever it asks for, SQLite serialises
         await self._lock.acquire()
-        transaction = SqliteTransaction(self._writer, self._lock, self._clock, self._seal)
-        try:
-            await transaction.begin()
-        except BaseException:
-            await transaction.rollback()
-            raise
-        return transaction
+        return await self._begin()
 
     async def bury(
         self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
@@ -66,16 +58,7 @@ class SqliteLedger(SqliteEffects):
                 await self._lock.acquire()
         except TimeoutError:
             raise ReceiptBusyError("ledger: a handler's transaction is open for longer than a second") from None
-        transaction = SqliteTransaction(self._writer, self._lock, self._clock, self._seal)
-        try:
-            await transaction.begin()
-            there = await reserving.bury(transaction, tombstones, forced)
-            await transaction.commit(results=(), effects=())
-        except (CommitRefusedError, CommitUnknownError) as error:
-            raise reserving.not_buried(error) from error
-        finally:
-            await transaction.rollback()
-        return there
+        return await reserving.bury_alone(await self._begin(), tombstones, forced)
 
     async def receipts(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
         try:
@@ -176,6 +159,16 @@ class SqliteLedger(SqliteEffects):
     async def hazards(self) -> Sequence[str]:
         hazards, _ = await self._examine()
         return hazards
+
+    async def _begin(self) -> SqliteTransaction:
+        """By the holder of the lock, which the transaction gives back."""
+        transaction = SqliteTransaction(self._writer, self._lock, self._clock, self._seal)
+        try:
+            await transaction.begin()
+        except BaseException:
+            await transaction.rollback()
+            raise
+        return transaction
 
     async def _examine(self) -> tuple[list[str], list[str]]:
         try:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from landfast import sqlfiles
-from landfast.domain.effect import ClaimedEffect, StagedEffect
-from landfast.domain.ids import HandlerName, ReceiptDigest, Token
-from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, Tries
+from landfast.domain.effect import StagedEffect
+from landfast.domain.ids import ReceiptDigest
+from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import boxes
+from landfast.ledgers import rows as shared
 from landfast.sealing import Seal, StoreKey
 
 T = TypeVar("T")
@@ -48,7 +49,7 @@ def insert_receipts(connection: sqlite3.Connection, receipts: Sequence[Receipt],
 
 def read_receipts(connection: sqlite3.Connection, digests: Sequence[ReceiptDigest], seal: Seal) -> list[Receipt]:
     asked = [{"digest": digest} for digest in digests]
-    found = [_receipt(row) for each in asked for row in connection.execute(SQL["receipts_read"], each)]
+    found = [shared.receipt(row) for each in asked for row in connection.execute(SQL["receipts_read"], each)]
     learn_store_keys(connection, seal, boxes.keys_of(found))
     return [boxes.open_receipt(seal, receipt) for receipt in found]
 
@@ -87,29 +88,3 @@ def staged(effect: StagedEffect, now: int) -> dict[str, Any]:
         "handler": effect.handler,
         "now": now,
     }
-
-
-def claimed(row: sqlite3.Row, token: Token) -> ClaimedEffect:
-    effect = StagedEffect(
-        key=row["key"],
-        run=row["run"],
-        digest=ReceiptDigest(row["digest"]),
-        handler=HandlerName(row["handler"]),
-        name=row["name"],
-        arguments=row["arguments"],
-        context=row["context"],
-    )
-    tries = Tries(row["tries_count"], row["tries_spent"])
-    return ClaimedEffect(
-        effect,
-        token,
-        tries,
-        suspect=bool(row["suspect"]),
-        crashes=row["crashes"],
-        unknown_seconds=row["tries_unknown"],
-    )
-
-
-def _receipt(row: sqlite3.Row) -> Receipt:
-    of = ReceiptKey(ReceiptDigest(row["digest"]), HandlerName(row["handler"]), row["run"])
-    return Receipt(of, Outcome(row["outcome"]), row["result"])

@@ -52,6 +52,11 @@ class SqliteTransaction:
     ) -> Sequence[Receipt | None]:
         return await reserving.reserve(self, keys, forced)
 
+    async def bury(
+        self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
+    ) -> Sequence[Receipt]:
+        return await reserving.bury(self, tombstones, forced)
+
     async def insert(self, receipts: Sequence[Receipt]) -> Collection[ReceiptKey]:
         now = micros(self._clock.now())
         sealed = boxes.seal_receipts(self._seal, receipts)
