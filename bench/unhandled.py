@@ -31,9 +31,9 @@ from landfast.domain.delivery import Delivery, Identity
 from landfast.domain.ids import Token, WorkerId, token
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, Settlement
-from landfast.ports.inbox import InboxStore
-from landfast.processing.registry import Registry
-from landfast.processing.requeue import REQUEUED_AT_ONCE, Requeue
+from landfast.ports import inbox as ports
+from landfast.processing.control.requeue import REQUEUE_BATCH_EVENTS, Requeue
+from landfast.processing.handlers.registry import Registry
 
 TYPES = 40
 ROUNDS = 60
@@ -74,7 +74,7 @@ Times = dict[str, list[float]]
 class Subject:
     """One inbox that is timed."""
 
-    def __init__(self, inbox: InboxStore, clock: Callable[[], float]) -> None:
+    def __init__(self, inbox: ports.Inbox, clock: Callable[[], float]) -> None:
         self._inbox = inbox
         self._clock = clock
         self._claims = 0
@@ -86,7 +86,7 @@ class Subject:
         if self._born:
             # Those of the round before: what their shelving left to be written is written by now.
             await self._timed("requeue 500", lambda: self._take("taken"))
-            await self._settle(await self._claim(REQUEUED_AT_ONCE), Signal.FINISH)
+            await self._settle(await self._claim(REQUEUE_BATCH_EVENTS), Signal.FINISH)
         await self._inbox.record(self._deliveries(CLAIMED, "fresh"))
         claims = await self._timed("claim 100", lambda: self._claim(CLAIMED))
         assert len(claims) == CLAIMED
@@ -95,9 +95,9 @@ class Subject:
         await self._timed("a worker's look, nothing to take up", self._requeue.look)
         await self._timed("census, for status and proof", self._inbox.census)
         await self._timed("requeue of a type that has none", lambda: self._take("none"))
-        await self._inbox.record(self._deliveries(REQUEUED_AT_ONCE, "taken"))
-        claims = await self._claim(REQUEUED_AT_ONCE)
-        await self._timed("shelve 500", lambda: self._settle(claims, Signal.SHELVE))
+        await self._inbox.record(self._deliveries(REQUEUE_BATCH_EVENTS, "taken"))
+        claims = await self._claim(REQUEUE_BATCH_EVENTS)
+        await self._timed("shelve 500", lambda: self._settle(claims, Signal.NO_HANDLER))
 
     async def backlog(self) -> None:
         """What looks for leases and suspects, while 4 events are leased."""
@@ -126,7 +126,7 @@ class Subject:
         await self._inbox.settle([Settlement(one.event_id, one.run, one.token, signal) for one in claims])
 
     async def _take(self, type_: str) -> int:
-        return await self._inbox.requeue(source="stripe", type=type_, limit=REQUEUED_AT_ONCE)
+        return await self._inbox.requeue(source="stripe", type=type_, limit=REQUEUE_BATCH_EVENTS)
 
     def _deliveries(self, count: int, type_: str) -> list[Delivery]:
         self._born += count
@@ -198,7 +198,7 @@ async def on_postgres(parent: Path, count: int) -> None:
 
 
 @asynccontextmanager
-async def _sqlite(parent: Path) -> AsyncIterator[tuple[str, InboxStore]]:
+async def _sqlite(parent: Path) -> AsyncIterator[tuple[str, ports.Inbox]]:
     async with stores.on_sqlite(parent) as store:
         inbox = Inbox(store=f"sqlite:{store.inbox}", ledger=f"sqlite:{store.ledger}")
         await inbox.migrate()

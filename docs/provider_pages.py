@@ -9,7 +9,8 @@ from landfast.domain.delivery import siblings_in_words
 from landfast.providers.catalogue import PROFILES
 from landfast.providers.coverage import unsigned_headers
 from landfast.providers.handshake import Handshake, Proof
-from landfast.providers.profile import Profile, Redelivery
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Redelivery
 from landfast.providers.schemes import Scheme
 from landfast.providers.schemes.anyof import AnyOf
 from landfast.providers.schemes.ebay import EbayScheme

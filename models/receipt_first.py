@@ -126,7 +126,7 @@ class Design:
             yield name, beside(taken, fenced, _prepared(taken, given))
             if self.deploys:
                 yield f"{name} (stopping)", beside(taken, fenced, given._replace(step="settle", signal="release"))
-                yield f"{name} (older)", beside(taken, fenced, given._replace(step="settle", signal="shelve"))
+                yield f"{name} (older)", beside(taken, fenced, given._replace(step="settle", signal="no_handler"))
         if "ready" in world.effects:
             run = world.effects.index("ready") + 1
             leased = world._replace(effects=put(world.effects, run - 1, "claimed"))

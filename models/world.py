@@ -19,7 +19,7 @@ MOVES = {
     ("claimed", "release"): "ready",
     ("claimed", "postpone"): "delayed",
     ("claimed", "retry"): "delayed",
-    ("claimed", "shelve"): "unhandled",
+    ("claimed", "no_handler"): "unhandled",
     ("claimed", "refuse"): "dead",
     ("ready", "finish"): "done",
     ("claimed", "finish"): "done",

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from landfast.caches.redis import DURABLE
-from landfast.drivers import INBOX_POOL, LEDGER_SPARE
+from landfast.caches.redis import DURABLE_MARK_SECONDS
+from landfast.drivers import INBOX_CONNECTIONS, LEDGER_SPARE_CONNECTIONS
 from landfast.inboxes.postgres.connection import RECORDING
 from simulations.measured import Measured
 
@@ -15,8 +15,8 @@ DAY = 86_400.0
 HANDS = 16
 """Of a worker on PostgreSQL, unless the settings say otherwise."""
 LISTENING = 1
-INTAKE_CONNECTIONS = RECORDING + INBOX_POOL + LISTENING
-WORKER_CONNECTIONS = RECORDING + INBOX_POOL + LISTENING + HANDS + LEDGER_SPARE
+INTAKE_CONNECTIONS = RECORDING + INBOX_CONNECTIONS + LISTENING
+WORKER_CONNECTIONS = RECORDING + INBOX_CONNECTIONS + LISTENING + HANDS + LEDGER_SPARE_CONNECTIONS
 """At most: the pools open a connection when they need one."""
 
 NAPTIME = 60.0
@@ -44,7 +44,7 @@ class Asked:
     checkpoint_minutes: float = 5.0
     redelivered: float = 0.05
     """Duplicates for each event."""
-    seen_hours: float = DURABLE / 3600
+    seen_hours: float = DURABLE_MARK_SECONDS / 3600
     outage_minutes: float = 60.0
     """How long the broker or the spool must be able to hold what comes in."""
     busy: float = 0.7

@@ -25,7 +25,7 @@ def test_without_anything_there_are_sqlite_files_here_and_the_loopback(
     settings = config.load(environ={})
     assert (settings.store, settings.ledger) == (Address("landfast.db"), Address("landfast-ledger.db"))
     assert (settings.host, settings.port, settings.intakes, settings.workers) == ("127.0.0.1", 8420, 1, 1)
-    assert (settings.hands, settings.lease, settings.app) == (1, 30.0, None)
+    assert (settings.concurrency, settings.lease, settings.app) == (1, 30.0, None)
     assert dict(settings.sources) == {}
 
 
@@ -55,7 +55,7 @@ def test_paths_of_the_environment_start_where_we_are(tmp_path: Path) -> None:
 def test_the_ledger_is_the_store_itself_on_postgresql(tmp_path: Path) -> None:
     settings = load(tmp_path, 'store = "postgresql://me@db/shop"\nworkers = 4')
     assert settings.ledger == settings.store
-    assert (settings.hands, settings.workers) == (16, 4)
+    assert (settings.concurrency, settings.workers) == (16, 4)
 
 
 def test_a_source_has_what_the_file_says(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ MISTAKES = {
     'store = "postgresql://me:hunter2@db:port/x"': "store: the PostgreSQL address is malformed; check its host and port",
     'store = "a.db"\nledger = "./a.db"': "ledger: it is the store's own file; on SQLite they must be two files",
     "workers = 2": "workers is 2, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL",
-    "hands = 8": "hands is 8, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL",
+    "concurrency = 8": "concurrency is 8, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL",
     "sources = 1": "landfast.toml: sources must be tables, such as [sources.stripe]",
     "[sources]\nstripe = 1": "landfast.toml: sources must be tables, such as [sources.stripe]",
     "[sources.stripe]": "landfast.toml: sources.stripe: provider is missing;",

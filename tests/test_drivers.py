@@ -65,7 +65,7 @@ def test_landfasts_own_drivers_are_known_without_an_entry_point_and_other_scheme
 
 def test_a_scheme_of_another_package_is_known_to_the_settings(brought: Any) -> None:
     settings = load(environ={"LANDFAST_LEDGER": "memory://me:hunter2@here/shop"})
-    assert (settings.ledger_driver, settings.hands) == (brought.DRIVER, 1)
+    assert (settings.ledger_driver, settings.concurrency) == (brought.DRIVER, 1)
     assert (settings.ledger.target, str(settings.ledger)) == ("memory://me:hunter2@here/shop", "memory://me@here/shop")
     with pytest.raises(ConfigError, match="workers is 2, but a memory ledger has one writer"):
         load(environ={"LANDFAST_LEDGER": "memory:shop", "LANDFAST_WORKERS": "2"})
@@ -150,7 +150,7 @@ class MemoryDesk:
 
     def _made(self, seed: int) -> Ledger:
         make, named = drivers.ledger_driver("memory").make, "ledger (here)"
-        return make(self._target, clock=self._clock, chance=SeededChance(seed), seal=None, hands=1, named=named)
+        return make(self._target, clock=self._clock, chance=SeededChance(seed), seal=None, concurrency=1, named=named)
 
 
 class TestTheSkeleton(

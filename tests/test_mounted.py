@@ -74,7 +74,7 @@ async def test_a_host_with_a_missing_secret_does_not_start_and_says_why(tmp_path
 
 HANGING = """
 import landfast.processing.invoke
-landfast.processing.invoke.GRACE = 0.1
+landfast.processing.invoke.CANCEL_GRACE_SECONDS = 0.1
 
 @inbox.on("stripe", "hangs.on.the.loop", deadline=0.1, attempts=1)
 async def on_the_loop(event, tx):
@@ -114,7 +114,7 @@ async def test_a_handler_that_hangs_does_not_end_its_host_nor_keep_others_waitin
 FULL = """
 import landfast.app.inline, landfast.processing.invoke
 landfast.app.inline.LEFT_BEHIND_AT_MOST = 1
-landfast.processing.invoke.GRACE = 0.1
+landfast.processing.invoke.CANCEL_GRACE_SECONDS = 0.1
 
 @inbox.on("stripe", "hangs.in.a.thread", deadline=0.1, attempts=1)
 def in_a_thread(event, tx):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from landfast.drivers import INBOX_POOL, LEDGER_SPARE
+from landfast.drivers import INBOX_CONNECTIONS, LEDGER_SPARE_CONNECTIONS
 from landfast.inboxes.postgres.connection import RECORDING
 from models.explore import explore
 from simulations import capacity, homes
@@ -130,7 +130,7 @@ def test_the_plan_for_ten_thousand_events_a_second_follows_from_what_was_measure
         10_000 * 86_400 * 90 * found["measured"]["postgres"]["bytes"]["body"]
     )
     assert one["plan"]["workers"] * one["asked"]["busy"] >= 10_000 * cpu["worker"] / 1e6
-    assert WORKER_CONNECTIONS == RECORDING + INBOX_POOL + 1 + 16 + LEDGER_SPARE
+    assert WORKER_CONNECTIONS == RECORDING + INBOX_CONNECTIONS + 1 + 16 + LEDGER_SPARE_CONNECTIONS
     assert list(found["reaches"].values()) == sorted(found["reaches"].values())
 
 

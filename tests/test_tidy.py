@@ -14,10 +14,13 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
-LINES_AT_MOST = 400
+LINES_AT_MOST = 300
 """A file past this has two nouns in it."""
 
-FUNCTION_AT_MOST = 60
+STILL_LONGER = {"src/landfast/intake/forensics.py"}
+"""To be split; nothing is added to it."""
+
+FUNCTION_AT_MOST = 50
 """Lines: what fits on a screen."""
 
 PURE = ("domain", "ports", "providers")
@@ -32,7 +35,7 @@ def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 def test_no_file_is_longer_than_a_reader_can_hold() -> None:
     long = {str(file.relative_to(ROOT)): len(file.read_text().splitlines()) for file in SOURCES}
-    assert not {name: lines for name, lines in long.items() if lines > LINES_AT_MOST}
+    assert {name for name, lines in long.items() if lines > LINES_AT_MOST} <= STILL_LONGER
 
 
 def test_no_function_is_longer_than_a_screen() -> None:

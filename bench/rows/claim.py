@@ -16,7 +16,7 @@ from landfast.domain.delivery import Delivery, Identity
 from landfast.domain.ids import Token, WorkerId, token
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, Settlement
-from landfast.ports.inbox import InboxStore
+from landfast.ports import inbox as ports
 
 EMPTY = "claim of 100 events, nothing behind it"
 FINISHED = "claim of 100 events, {:,} finished behind it"
@@ -65,7 +65,7 @@ async def rows(stage: Stage) -> list[Row]:
 
 
 class _Bench:
-    def __init__(self, inbox: InboxStore, *, born: str = "first") -> None:
+    def __init__(self, inbox: ports.Inbox, *, born: str = "first") -> None:
         self._inbox = inbox
         self._born = born
         self._recorded = 0

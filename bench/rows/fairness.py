@@ -17,7 +17,7 @@ from bench.stage import Stage
 from landfast import Event, Inbox, Transaction
 from landfast.app.stores import make_wakeup
 from landfast.domain.delivery import Delivery, Identity
-from landfast.ports.inbox import InboxStore
+from landfast.ports import inbox as ports
 from landfast.ports.wakeup import Wakeup
 
 ALONE = "receipt to done, p99, nothing beside it, {}"
@@ -102,7 +102,7 @@ class _Intake:
     """What an intake process does with a delivery once it has verified it: it stores the event, and then it wakes the
     workers. Without the second half an idle worker finds the event at its next poll, and that is what is measured."""
 
-    archive: InboxStore
+    archive: ports.Inbox
     wakeup: Wakeup
 
     async def record(self, type_: str, numbers: Sequence[int]) -> None:

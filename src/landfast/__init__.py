@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from landfast.domain.backoff import Backoff
     from landfast.domain.event import Effect, Event
     from landfast.domain.verdict import GiveUp, RetryLater
-    from landfast.processing.transaction import BlockingTransaction, Transaction
+    from landfast.processing.handlers.transaction import BlockingTransaction, Transaction
 
 __version__ = "0.1.0"
 
@@ -17,13 +17,13 @@ __all__ = ["Backoff", "BlockingTransaction", "Effect", "Event", "GiveUp", "Inbox
 
 _HOMES = {
     "Backoff": "landfast.domain.backoff",
-    "BlockingTransaction": "landfast.processing.transaction",
+    "BlockingTransaction": "landfast.processing.handlers.transaction",
     "Effect": "landfast.domain.event",
     "Event": "landfast.domain.event",
     "GiveUp": "landfast.domain.verdict",
     "Inbox": "landfast.app",
     "RetryLater": "landfast.domain.verdict",
-    "Transaction": "landfast.processing.transaction",
+    "Transaction": "landfast.processing.handlers.transaction",
 }
 
 

@@ -17,7 +17,7 @@ from landfast.domain.errors import ConfigError
 if TYPE_CHECKING:  # whoever only reads the settings has no use for the ports
     from landfast.domain.ids import InboxId
     from landfast.ports.clock import Chance, Clock
-    from landfast.ports.inbox import InboxStore
+    from landfast.ports.inbox import Inbox
     from landfast.ports.ledger import Ledger
     from landfast.ports.wakeup import Wakeup
     from landfast.sealing import Seal
@@ -26,22 +26,22 @@ INBOXES = "landfast.inboxes"
 LEDGERS = "landfast.ledgers"
 """Under these groups of entry points another package names its drivers."""
 
-INBOX_POOL = 4
+INBOX_CONNECTIONS = 4
 """Connections of one process to a PostgreSQL inbox: one records, one claims and settles, one renews, one for people."""
-LEDGER_SPARE = 2
+LEDGER_SPARE_CONNECTIONS = 2
 """Connections to a PostgreSQL ledger besides one for each hand: tombstones and effects must not wait for handlers."""
 
 
 class MakesInbox(Protocol):
-    def __call__(self, target: str, *, clock: Clock, chance: Chance, seal: Seal | None) -> InboxStore: ...
+    def __call__(self, target: str, *, clock: Clock, chance: Chance, seal: Seal | None) -> Inbox: ...
 
 
 class MakesLedger(Protocol):
     def __call__(
-        self, target: str, *, clock: Clock, chance: Chance, seal: Seal | None, hands: int, named: str
+        self, target: str, *, clock: Clock, chance: Chance, seal: Seal | None, concurrency: int, named: str
     ) -> Ledger:
-        """`hands` handlers may have a transaction open at the same time. `named` is the setting that the address is
-        from, for a sentence about what is wrong with it."""
+        """So many handlers as `concurrency` says may have a transaction open at the same time. `named` is the setting that
+        the address is from, for a sentence about what is wrong with it."""
         ...
 
 
@@ -72,10 +72,10 @@ class InboxDriver(Driver):
 class LedgerDriver(Driver):
     make: MakesLedger
     has_one_writer: bool = False
-    """At most one handler at a time: one worker process with one hand, and no process of its own for suspects."""
+    """At most one handler at a time: one worker process with a concurrency of 1, and no process of its own for suspects."""
 
     def check_number(self, key: str, number: int) -> None:
-        """ConfigError where `hands` or `workers` is more than one writer bears."""
+        """ConfigError where `concurrency` or `workers` is more than one writer bears."""
         if self.has_one_writer and number > 1:
             raise ConfigError(
                 f"{key} is {number}, but a {self.title} ledger has one writer; set it to 1, or use PostgreSQL"
@@ -126,16 +126,16 @@ def _names(group: str) -> Sequence[str]:
     return [point.name for point in entry_points(group=group)]
 
 
-def _sqlite_inbox(target: str, *, clock: Clock, chance: Chance, seal: Seal | None) -> InboxStore:
+def _sqlite_inbox(target: str, *, clock: Clock, chance: Chance, seal: Seal | None) -> Inbox:
     from landfast.inboxes.sqlite import SqliteInbox
 
     return SqliteInbox(target, clock=clock, chance=chance, seal=seal)
 
 
-def _postgres_inbox(target: str, *, clock: Clock, chance: Chance, seal: Seal | None) -> InboxStore:
+def _postgres_inbox(target: str, *, clock: Clock, chance: Chance, seal: Seal | None) -> Inbox:
     from landfast.inboxes.postgres import PostgresInbox
 
-    return PostgresInbox(target, clock=clock, chance=chance, pool=INBOX_POOL, seal=seal)
+    return PostgresInbox(target, clock=clock, chance=chance, pool=INBOX_CONNECTIONS, seal=seal)
 
 
 def _sqlite_wakeup(_target: str, inbox: InboxId) -> Wakeup:
@@ -156,7 +156,7 @@ def _sqlite_ledger(
     clock: Clock,
     chance: Chance,
     seal: Seal | None,
-    hands: int,  # noqa: ARG001 - it has one
+    concurrency: int,  # noqa: ARG001 - it has one
     named: str,  # noqa: ARG001 - what is wrong with a path is told when it is opened
 ) -> Ledger:
     from landfast.ledgers.sqlite import SqliteLedger
@@ -164,10 +164,12 @@ def _sqlite_ledger(
     return SqliteLedger(target, clock=clock, chance=chance, seal=seal)
 
 
-def _postgres_ledger(target: str, *, clock: Clock, chance: Chance, seal: Seal | None, hands: int, named: str) -> Ledger:
+def _postgres_ledger(
+    target: str, *, clock: Clock, chance: Chance, seal: Seal | None, concurrency: int, named: str
+) -> Ledger:
     from landfast.ledgers.postgres import PostgresLedger
 
-    pool = hands + LEDGER_SPARE
+    pool = concurrency + LEDGER_SPARE_CONNECTIONS
     return PostgresLedger(target, clock=clock, chance=chance, pool=pool, named=named, seal=seal)
 
 

@@ -66,7 +66,7 @@ async def command(shop: Shop, *arguments: str, code: int = 0) -> Any:
 
 
 @pytest.mark.req("R10")
-async def test_another_body_under_a_known_key_is_held_and_processed_only_when_it_is_released(shop: Shop) -> None:
+async def test_another_body_under_a_known_key_is_held_and_processed_only_when_it_is_admitted(shop: Shop) -> None:
     first, second = body("evt_1"), body("evt_1", amount=2)
     async with shop.serving() as serve:
         told = [await send(serve, content) for content in (first, second, second, first)]
@@ -79,13 +79,13 @@ async def test_another_body_under_a_known_key_is_held_and_processed_only_when_it
         (held,) = (await command(shop, "held", "list"))["events"]
         assert (held["id"], held["reason"], held["source"]) == (told[1][1], "variant", "bank")
         assert held["key"].startswith("evt_1~")
-        assert (await command(shop, "held", "release", held["id"]))["released"] == 1
+        assert (await command(shop, "held", "admit", held["id"]))["admitted"] == 1
         await until(lambda: shop.count(State.DONE), 3)
         assert sorted(await shop.orders()) == ["bank/evt_1", f"bank/{held['key']}", "stripe/evt_1"]
 
 
 @pytest.mark.req("R15", "R61")
-async def test_what_comes_too_late_is_held_released_or_discarded_and_counted(shop: Shop) -> None:
+async def test_what_comes_too_late_is_held_admitted_or_discarded_and_counted(shop: Shop) -> None:
     async with shop.serving() as serve:
         for number in range(3):
             assert (await send(serve, body(f"late_{number}", days_ago=36)))[0] == "stored"
@@ -96,7 +96,7 @@ async def test_what_comes_too_late_is_held_released_or_discarded_and_counted(sho
 
         events = (await command(shop, "held", "list", "source:bank"))["events"]
         assert [(event["key"], event["reason"]) for event in events] == [(f"late_{n}", "late") for n in (2, 1, 0)]
-        assert (await command(shop, "held", "release", "bank/late_0"))["released"] == 1
+        assert (await command(shop, "held", "admit", "bank/late_0"))["admitted"] == 1
         await until(lambda: shop.count(State.DONE), 2)
         assert (await command(shop, "held", "discard", "key:late_1", "--yes"))["discarded"] == 1
         assert sorted(await shop.orders()) == ["bank/evt_1", "bank/late_0"]
@@ -134,7 +134,7 @@ def test_held_events_are_listed_with_what_their_reason_means(landfast: Run) -> N
     assert landfast("held", "list", "key:nothing").out == "no event matches\n"
 
 
-@pytest.mark.parametrize(("decision", "done"), [("release", "released"), ("discard", "discarded")])
+@pytest.mark.parametrize(("decision", "done"), [("admit", "admitted"), ("discard", "discarded")])
 def test_a_decision_about_many_is_counted_and_confirmed(landfast: Run, decision: str, done: str) -> None:
     fill(three_held_one_ready)
     assert landfast("held", decision, "state:held", "--dry-run").out == f"3 would be {done}\n"
@@ -145,25 +145,25 @@ def test_a_decision_about_many_is_counted_and_confirmed(landfast: Run, decision:
     assert landfast("held", decision, "key:held_0", "--yes").out == f"1 {done}\n"
     assert landfast("held", decision, "source:shop", "--yes", "--json").json == {done: 2}
     assert landfast("held", decision, "source:shop", "--yes").out == f"0 {done}\n"
-    assert state_of("held_0") is (State.READY if decision == "release" else State.DEAD)
+    assert state_of("held_0") is (State.READY if decision == "admit" else State.DEAD)
     assert state_of("ready") is State.READY
 
 
 def test_one_event_is_decided_about_by_its_name_without_being_asked(landfast: Run) -> None:
     fill(three_held_one_ready)
-    assert landfast("held", "release", "held_0", "--dry-run").out == "it is held; 1 would be released\n"
-    assert landfast("held", "release", "shop/held_0").out == "released\n"
+    assert landfast("held", "admit", "held_0", "--dry-run").out == "it is held; 1 would be admitted\n"
+    assert landfast("held", "admit", "shop/held_0").out == "admitted\n"
     again = landfast("held", "discard", "held_0")
     assert (again.code, again.out) == (1, "it is ready, not held\n")
     assert landfast("held", "discard", delivery("held_1").event_id.hex()[:8]).out == "discarded\n"
     assert "discarded" in landfast("dead", "show", "held_1").out
-    unknown = landfast("held", "release", "nothing")
+    unknown = landfast("held", "admit", "nothing")
     assert (unknown.code, unknown.out) == (1, "")
     assert "no event 'nothing'; see landfast held list" in unknown.err
 
 
 def test_another_state_is_refused(landfast: Run) -> None:
-    for arguments in (("list", "state:dead"), ("release", "state:dead", "--yes")):
+    for arguments in (("list", "state:dead"), ("admit", "state:dead", "--yes")):
         ended = landfast("held", *arguments)
         assert (ended.code, ended.out) == (2, "")
         assert "state:dead are not held; leave state out" in ended.err
@@ -172,7 +172,7 @@ def test_another_state_is_refused(landfast: Run) -> None:
 def test_many_are_decided_about_in_pieces(landfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from landfast.recovery import held
 
-    monkeypatch.setattr(held, "CHUNK", 3)
+    monkeypatch.setattr(held, "HELD_CHUNK_EVENTS", 3)
 
     async def ten(stores: Stores) -> None:
         await stores.inbox.record(
@@ -180,4 +180,4 @@ def test_many_are_decided_about_in_pieces(landfast: Run, monkeypatch: pytest.Mon
         )
 
     fill(ten)
-    assert landfast("held", "release", "state:held", "--yes").out == "10 released\n"
+    assert landfast("held", "admit", "state:held", "--yes").out == "10 admitted\n"

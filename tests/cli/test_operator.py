@@ -179,7 +179,7 @@ def test_in_a_terminal_it_asks_first(landfast: Run, crowd: None, monkeypatch: py
 def test_ctrl_c_stops_a_replay_and_says_how_to_go_on(
     landfast: Run, crowd: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recovery, "CHUNK", 1)
+    monkeypatch.setattr(recovery, "REPLAY_CHUNK_EVENTS", 1)
     with monkeypatch.context() as interrupted:
         interrupted.setattr(Progress, "update", lambda *_, **__: signal.raise_signal(signal.SIGINT))
         stopped = landfast("replay", "state:done", "--force", "--yes")

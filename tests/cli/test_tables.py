@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from landfast.app.stores import Stores
-from landfast.cli.output import NARROWEST, duration
+from landfast.cli.output import COLUMN_CHARACTERS_AT_LEAST, duration
 from landfast.domain.lifecycle import Signal
 from landfast.testing.factory import delivery
 from tests.cli.conftest import Run
@@ -56,7 +56,7 @@ def test_a_row_is_a_line_and_no_column_is_too_narrow_to_read(
     starts = [match.start() for match in re.finditer(r"(?<!\S)\S+( \S+)*", headings)]
     for row in rows:
         cells = [row[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)]
-        assert all(not cell.endswith("…") or len(cell) >= NARROWEST for cell in cells), cells
+        assert all(not cell.endswith("…") or len(cell) >= COLUMN_CHARACTERS_AT_LEAST for cell in cells), cells
 
 
 def test_eighty_columns_show_what_an_operator_needs_first(folder: Path, crowd: None) -> None:

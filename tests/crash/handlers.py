@@ -10,8 +10,8 @@ from landfast.domain.backoff import Backoff
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import HandlerName
 from landfast.domain.verdict import GiveUp, RetryLater
-from landfast.processing.pace import HANDLER_TIME
-from landfast.processing.registry import EffectHandler, Handler, Registry
+from landfast.processing.fairness.pace import GROUP_SECONDS_AT_MOST
+from landfast.processing.handlers.registry import EffectHandler, Handler, Registry
 from landfast.testing.clock import ManualClock
 from landfast.testing.crash import Crash
 from tests.crash.history import History, Line
@@ -35,7 +35,7 @@ def registry(crash: Crash, history: History, clock: ManualClock, cycle: int) -> 
             case "order.doomed", _, 1:
                 raise GiveUp("no such customer")
             case "order.slow", _, _:
-                clock.advance(HANDLER_TIME * 1.5)
+                clock.advance(GROUP_SECONDS_AT_MOST * 1.5)
 
     def tell_crm(event: Event, tx: Any) -> dict[str, int]:
         tx.execute(INSERT, event.key, "tell_crm", event.run)

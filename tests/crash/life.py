@@ -130,7 +130,7 @@ class Life:
         """One event is shelved by a worker of the last deploy, which has no handler for it."""
         old = WorkerId(b"before%02d" % (self.plan.cycle % 100))
         claims = await self.inbox.claim(token=token(old, self.plan.cycle), lease=LEASE, limit=1)
-        await self.inbox.settle([Settlement(one.event_id, one.run, one.token, Signal.SHELVE) for one in claims])
+        await self.inbox.settle([Settlement(one.event_id, one.run, one.token, Signal.NO_HANDLER) for one in claims])
 
     async def ghost(self) -> None:
         """Two events are claimed by a worker that is dead by now: they are suspects."""

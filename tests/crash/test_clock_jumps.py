@@ -10,7 +10,7 @@ import pytest
 from landfast.domain.event import Event
 from landfast.domain.lifecycle import State
 from landfast.domain.verdict import RetryLater
-from landfast.processing.pace import Pace
+from landfast.processing.fairness.pace import Pace
 from landfast.testing.clock import ManualClock
 from tests.processing.shop import STORES, Shop
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from landfast.domain import body
 from landfast.domain.body import MOST_FORM_FIELDS, decode, light, moment
 from landfast.domain.errors import MalformedBodyError
-from landfast.domain.json_limits import DEEPEST, MOST_DIGITS
+from landfast.domain.json_limits import DEPTH_AT_MOST, MOST_DIGITS
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
@@ -111,7 +111,7 @@ def test_any_sound_json_decodes_to_itself(value: Any) -> None:
         (b'{"\\udfff":1}', "surrogate"),
         (b'{"a":"\\u0000"}', "NUL"),
         (b'{"a\\u0000":1}', "NUL"),
-        (b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1), "deeper than 64"),
+        (b"[" * (DEPTH_AT_MOST + 1) + b"]" * (DEPTH_AT_MOST + 1), "deeper than 64"),
         (b"[" * 100_000 + b"]" * 100_000, "deeper than 64"),
         (b'{"a":' * 100_000, "deeper than 64"),
     ],
@@ -123,7 +123,7 @@ def test_a_body_that_readers_could_disagree_about_is_refused_with_its_reason(bod
 
 @pytest.mark.parametrize("inner", [b"", b"1"])
 def test_the_deepest_nesting_allowed_is_decoded(inner: bytes) -> None:
-    assert decode(b"[" * DEEPEST + inner + b"]" * DEEPEST, JSON)
+    assert decode(b"[" * DEPTH_AT_MOST + inner + b"]" * DEPTH_AT_MOST, JSON)
 
 
 def test_many_brackets_side_by_side_are_not_deep() -> None:

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from landfast.domain import body as bodies
 from landfast.domain.errors import MalformedBodyError
-from landfast.domain.json_limits import DEEPEST, MOST_DIGITS, BeyondLimitsError, excess, is_deep, read_json
+from landfast.domain.json_limits import DEPTH_AT_MOST, MOST_DIGITS, BeyondLimitsError, excess, is_deep, read_json
 from landfast.domain.legible import is_legible, legible
 
 T = TypeVar("T")
 
-DEPTHS = [1, DEEPEST - 1, DEEPEST, DEEPEST + 1, 690, 960, 1_200, 5_000, 20_000]
+DEPTHS = [1, DEPTH_AT_MOST - 1, DEPTH_AT_MOST, DEPTH_AT_MOST + 1, 690, 960, 1_200, 5_000, 20_000]
 
 leaves = (
     st.integers() | st.text('[]{}"\\,:a', max_size=6) | st.sampled_from([None, True, 0.5, "é", "\\", '"', "]" * 70])
 )
-steps = st.lists(st.sampled_from(["list", "object", "crowd"]), max_size=DEEPEST + 6)
+steps = st.lists(st.sampled_from(["list", "object", "crowd"]), max_size=DEPTH_AT_MOST + 6)
 
 
 def called_at(depth: int, function: Callable[[], T]) -> T:
@@ -35,21 +35,21 @@ def nested(depth: int, inside: bytes = b"1") -> bytes:
 
 
 @given(leaves, steps)
-@example("\\", ["list"] * DEEPEST)
-@example('"', ["list"] * (DEEPEST + 1))
+@example("\\", ["list"] * DEPTH_AT_MOST)
+@example('"', ["list"] * (DEPTH_AT_MOST + 1))
 def test_the_depth_of_a_text_is_that_of_its_data(leaf: Any, wraps: list[str]) -> None:
     data = leaf
     for wrap in wraps:
         data = [data] if wrap == "list" else {"]{": data, "b": "\\"} if wrap == "object" else ["[", data, [], {}]
     text = json.dumps(data)
-    expected = len(wraps) + (wraps[:1] == ["crowd"]) > DEEPEST
+    expected = len(wraps) + (wraps[:1] == ["crowd"]) > DEPTH_AT_MOST
     assert bool(excess(text)) == bool(excess(text.encode())) == is_deep(data) == expected
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("calls", [0, 300, 700])
 def test_how_deep_we_read_depends_neither_on_the_interpreter_nor_on_the_call(depth: int, calls: int) -> None:
-    is_read = depth <= DEEPEST
+    is_read = depth <= DEPTH_AT_MOST
     read = called_at(calls, lambda: bodies.light(nested(depth)))
     assert (read is not None) == is_read
     if is_read:
@@ -65,7 +65,7 @@ def test_what_nobody_asked_for_counts_too() -> None:
 
 
 def test_a_stack_that_is_nearly_full_is_no_answer() -> None:
-    text, limit = nested(DEEPEST), sys.getrecursionlimit()
+    text, limit = nested(DEPTH_AT_MOST), sys.getrecursionlimit()
 
     def read() -> object:
         return bodies.light(text, read_json=overflowing)

@@ -1,9 +1,15 @@
 """The one transition table, and what must be true of it."""
 
 from landfast.domain.lifecycle import (
+    COUNTED,
+    GUARDS,
+    MOVES,
+    PLACES,
     RECEIPT_SIGNALS,
+    TIMED,
     TOKEN_SIGNALS,
     TRANSITIONS,
+    Place,
     Signal,
     State,
     after,
@@ -57,6 +63,25 @@ def test_what_is_held_moves_by_an_operator_only() -> None:
         Signal.ERASE,
     }
     assert State.HELD not in TRANSITIONS.values()
+
+
+def test_every_state_has_a_place_and_every_signal_a_guard() -> None:
+    assert PLACES.keys() == set(State)
+    assert GUARDS.keys() == MOVES.keys() == set(Signal)
+
+
+def test_the_moves_of_a_signal_take_every_state_in_which_it_is_legal_once() -> None:
+    for signal, moves in MOVES.items():
+        taken = [state for move in moves for state in move.way.states]
+        assert len(taken) == len(set(taken)) and set(taken) == from_states(signal)
+        for move in moves:
+            assert {PLACES[state] for state in move.way.states} == {move.way.start}
+            assert {after(state, signal) for state in move.way.states} == {move.state}
+            assert PLACES[move.state] is move.way.end
+
+
+def test_only_what_waits_on_the_shelf_has_a_time_or_a_counter() -> None:
+    assert {PLACES[state] for state in TIMED | COUNTED} == {Place.SHELF}
 
 
 def test_every_signal_is_heard_somewhere() -> None:

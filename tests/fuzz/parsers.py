@@ -15,7 +15,7 @@ from landfast.domain import body as bodies
 from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import MalformedBodyError, UnverifiedError
-from landfast.domain.json_limits import DEEPEST
+from landfast.domain.json_limits import DEPTH_AT_MOST
 from landfast.domain.text import TEXT_LIMIT
 from landfast.intake.identify import identify
 from landfast.ports.provider import Proven, Secret, Signature
@@ -123,7 +123,7 @@ def _unfit(data: Any, depth: int) -> str:
     if isinstance(data, str) and ("\0" in data or any("\ud800" <= letter <= "\udfff" for letter in data)):
         return "no text"
     if isinstance(data, dict | list):
-        if depth > DEEPEST:
+        if depth > DEPTH_AT_MOST:
             return "too deep"
         below = [*data, *data.values()] if isinstance(data, dict) else data
         return next(filter(None, (_unfit(each, depth + 1) for each in below)), "")

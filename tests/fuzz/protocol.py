@@ -24,9 +24,10 @@ from landfast.intake.unproven import Unproven
 from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.web.http.bodies import LINE_LIMIT, ChunkedBody
+from landfast.web.http.channel import Phase
 from landfast.web.http.framing import HEAD_LIMIT
 from landfast.web.http.front import Front, Limits
-from landfast.web.http.protocol import Connection, Phase
+from landfast.web.http.protocol import Connection
 from tests.fuzz import grammar
 from tests.intake.desk import Desk, MemoryRecorder
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from landfast.inboxes.sqlite import find as find_module
 from landfast.inboxes.sqlite import work as work_module
 from landfast.sqlfiles import Migration
 from landfast.testing.conformance.inbox import InboxConformance
-from landfast.testing.factory import DAWN, deliveries, delivery, event_in, settlement, token
+from landfast.testing.factory import deliveries, delivery, settlement, token
 from tests.inboxes.sqlite_bench import SqliteBench, by_hand, closed_inbox
 
 ALL = [f"{one.number:04}_{one.name}" for one in sqlfiles.migrations("landfast.inboxes.sqlite")]
@@ -155,10 +154,3 @@ class TestWindows:
         await bench.inbox.settle([settlement(one, Signal.RETRY) for one in held])
         woken = [len(await bench.inbox.claim(token=token(n), lease=30, limit=9)) for n in range(2, 6)]
         assert woken == [2, 2, 1, 0]
-
-    async def test_an_endless_delay_is_a_long_one(self, bench: SqliteBench) -> None:
-        held = await event_in(bench.inbox, State.CLAIMED)
-        await bench.inbox.settle([settlement(held, Signal.RETRY, due_in=float("inf"))])
-        (waiting,) = await bench.inbox.find(Filter(state=State.DELAYED), limit=1)
-        assert waiting.due_at is not None
-        assert waiting.due_at > DAWN + timedelta(days=36_000)

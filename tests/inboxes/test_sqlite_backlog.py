@@ -16,6 +16,8 @@ INDEXES = {
     "claim_suspect": {"work_leased", "work_suspect"},
     "has_suspects": {"work_leased", "work_suspect"},
     "requeue_candidates": {"shelf_unhandled"},
+    "resume_candidates": {"shelf_by_arrival"},
+    "wake": {"shelf_by_due"},
 }
 
 

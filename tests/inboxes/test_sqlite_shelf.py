@@ -26,8 +26,8 @@ FROM n;
 PRAGMA wal_checkpoint(TRUNCATE);
 """
 WAL_HEADER_BYTES, WAL_FRAME_BYTES = 32, 24 + 4096
-FOUND_BY_ID = ["held", "replay", "settle_bury_shelved", "settle_finish_shelved", "show"]
-FOUND_BY_PLACE = ["admit", "discard", "find_bodiless", "requeue", "resume", "unshelve"]
+FOUND_BY_ID = ["named_candidates", "shelf_to_history", "shelf_to_shelf", "show"]
+FOUND_BY_PLACE = ["erase_shelf", "find_bodiless", "leave_shelf", "shelf_to_work"]
 BEFORE = 6
 """Migrations before the one that put the shelf in order."""
 SHELVED = [State.DELAYED, State.UNHANDLED, State.DEAD, State.HELD, State.PAUSED]
@@ -51,7 +51,7 @@ async def test_a_move_changes_as_few_pages_of_a_full_shelf_as_of_an_empty_one(tm
         await bench.inbox.record(deliveries(MOVED))
         claims = await claim(bench.inbox, 1, limit=MOVED)
         pages_written(bench.path)
-        await bench.inbox.settle([settlement(one, Signal.SHELVE) for one in claims])
+        await bench.inbox.settle([settlement(one, Signal.NO_HANDLER) for one in claims])
         shelving = pages_written(bench.path)
         assert await bench.inbox.requeue(source="shop", type="order.created", limit=MOVED) == MOVED
         pages[name] = [shelving, pages_written(bench.path)]
@@ -64,13 +64,13 @@ async def test_a_move_changes_as_few_pages_of_a_full_shelf_as_of_an_empty_one(tm
 async def test_one_event_is_found_by_its_place(bench: SqliteBench, statement: str) -> None:
     plan = _plan(bench.path, SQL[statement])
     assert [step for step in plan if "PRIMARY KEY (body_seq=? AND event_id=?)" in step], plan
-    assert not [step for step in plan if step.startswith("SCAN")], plan
+    assert not [step for step in plan if re.match(r"SCAN (?!json_each)", step)], plan
 
 
 async def test_the_census_passes_over_what_is_counted_already(bench: SqliteBench) -> None:
     plan = _plan(bench.path, SQL["census_shelf"])
     assert "SEARCH shelf USING COVERING INDEX shelf_by_arrival (state=?)" in plan
-    assert [step for step in plan if step.startswith("SCAN")] == ["SCAN unhandled_count"]
+    assert not [step for step in plan if re.match(r"SCAN (?!json_each)", step)], plan
 
 
 async def test_a_shelf_of_before_is_put_in_order_and_keeps_everything(

@@ -17,7 +17,8 @@ from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
 from landfast.domain.text import TEXT_LIMIT
 from landfast.intake.strict import StrictJournal
-from landfast.testing.conformance.inbox.bench import DrivenInbox, claim, look
+from landfast.ports.inbox import Inbox
+from landfast.testing.conformance.inbox.bench import claim, look
 from landfast.testing.crash import crash_at
 from landfast.testing.factory import DAWN, delivery
 from tests.inboxes.postgres_bench import PostgresBench
@@ -44,7 +45,7 @@ async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 
 @pytest.fixture
-def inbox(bench: SqliteBench | PostgresBench) -> DrivenInbox:
+def inbox(bench: SqliteBench | PostgresBench) -> Inbox:
     return bench.inbox
 
 
@@ -55,7 +56,7 @@ def journal(bench: SqliteBench | PostgresBench) -> StrictJournal:
 
 @pytest.mark.req("R10")
 async def test_the_first_body_wins_and_another_is_an_event_of_its_own_and_held(
-    inbox: DrivenInbox, journal: StrictJournal
+    inbox: Inbox, journal: StrictJournal
 ) -> None:
     (first,) = await journal.record([strict()])
     (other,) = await journal.record([strict(body=SECOND)])
@@ -67,7 +68,7 @@ async def test_the_first_body_wins_and_another_is_an_event_of_its_own_and_held(
     assert [one.body for one in await claim(inbox, 1, limit=10)] == [FIRST]
 
 
-async def test_each_body_that_comes_again_is_a_duplicate_of_itself(inbox: DrivenInbox, journal: StrictJournal) -> None:
+async def test_each_body_that_comes_again_is_a_duplicate_of_itself(inbox: Inbox, journal: StrictJournal) -> None:
     bodies = [FIRST, SECOND, THIRD]
     new = [(await journal.record([strict(body=body)]))[0] for body in bodies]
     again = [(await journal.record([strict(body=body)]))[0] for body in reversed(bodies)]
@@ -77,7 +78,7 @@ async def test_each_body_that_comes_again_is_a_duplicate_of_itself(inbox: Driven
 
 
 async def test_in_one_batch_the_first_body_wins_too_and_answers_stay_in_order(
-    inbox: DrivenInbox, journal: StrictJournal
+    inbox: Inbox, journal: StrictJournal
 ) -> None:
     batch = [strict(body=body) for body in (FIRST, SECOND, FIRST, SECOND, THIRD)]
     batch.insert(2, strict("evt_2"))
@@ -87,14 +88,14 @@ async def test_in_one_batch_the_first_body_wins_too_and_answers_stay_in_order(
     assert stored == [one.body for one in batch]
 
 
-async def test_at_any_other_source_another_body_is_a_duplicate(inbox: DrivenInbox, journal: StrictJournal) -> None:
+async def test_at_any_other_source_another_body_is_a_duplicate(inbox: Inbox, journal: StrictJournal) -> None:
     await journal.record([delivery("evt_1", body=FIRST), strict("evt_1")])
     (again,) = await journal.record([delivery("evt_1", body=SECOND)])
     assert not again.is_new
     assert not await inbox.count(Filter(state=State.HELD), at_most=10)
 
 
-async def test_the_key_of_a_variant_is_one_that_can_be_stored(inbox: DrivenInbox, journal: StrictJournal) -> None:
+async def test_the_key_of_a_variant_is_one_that_can_be_stored(inbox: Inbox, journal: StrictJournal) -> None:
     long = "k" * TEXT_LIMIT
     await journal.record([strict(long)])
     others = [(await journal.record([strict(long, body=body)]))[0] for body in (SECOND, THIRD, SECOND)]

@@ -13,7 +13,8 @@ import pytest
 from landfast.domain.delivery import ALWAYS_SIBLINGS, NO_SIBLINGS, Delivery, Siblings
 from landfast.domain.lifecycle import State
 from landfast.intake.strict import StrictJournal
-from landfast.testing.conformance.inbox.bench import DrivenInbox, look
+from landfast.ports.inbox import Inbox
+from landfast.testing.conformance.inbox.bench import look
 from landfast.testing.factory import delivery
 from tests.inboxes.postgres_bench import PostgresBench
 from tests.inboxes.sqlite_bench import SqliteBench
@@ -42,7 +43,7 @@ async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 
 @pytest.fixture
-def inbox(bench: SqliteBench | PostgresBench) -> DrivenInbox:
+def inbox(bench: SqliteBench | PostgresBench) -> Inbox:
     return bench.inbox
 
 
@@ -53,7 +54,7 @@ def journal(bench: SqliteBench | PostgresBench) -> StrictJournal:
 
 @pytest.mark.req("R4", "R10")
 async def test_a_known_body_under_another_type_is_an_event_of_its_own_and_held(
-    inbox: DrivenInbox, journal: StrictJournal, caplog: pytest.LogCaptureFixture
+    inbox: Inbox, journal: StrictJournal, caplog: pytest.LogCaptureFixture
 ) -> None:
     (first,) = await journal.record([typed("orders/create")])
     (other,) = await journal.record([typed("customers/redact")])
@@ -73,7 +74,7 @@ async def test_what_is_held_for_its_type_and_sent_again_is_a_duplicate_of_itself
 
 
 @pytest.mark.req("R4")
-async def test_two_types_in_one_batch_are_told_apart_too(inbox: DrivenInbox, journal: StrictJournal) -> None:
+async def test_two_types_in_one_batch_are_told_apart_too(inbox: Inbox, journal: StrictJournal) -> None:
     first, other = await journal.record([typed("orders/create"), typed("orders/paid")])
     assert first.is_new and other.is_new
     assert (await look(inbox, other.event_id)).summary.state is State.HELD
@@ -93,7 +94,7 @@ async def test_two_types_in_one_batch_are_told_apart_too(inbox: DrivenInbox, jou
     ],
 )
 async def test_whether_it_is_a_sibling_is_a_matter_of_time(
-    inbox: DrivenInbox, journal: StrictJournal, siblings: Siblings, after: float, state: State
+    inbox: Inbox, journal: StrictJournal, siblings: Siblings, after: float, state: State
 ) -> None:
     await journal.record([typed("orders/create", siblings=siblings)])
     (other,) = await journal.record([typed("orders/paid", siblings=siblings, after=after)])
@@ -101,7 +102,7 @@ async def test_whether_it_is_a_sibling_is_a_matter_of_time(
 
 
 @pytest.mark.req("R4")
-async def test_an_event_that_lost_its_type_is_no_sibling(inbox: DrivenInbox, journal: StrictJournal) -> None:
+async def test_an_event_that_lost_its_type_is_no_sibling(inbox: Inbox, journal: StrictJournal) -> None:
     await journal.record([typed("orders/create", siblings=HOURS_4)])
     (other,) = await journal.record([typed("", siblings=HOURS_4)])
     assert (await look(inbox, other.event_id)).summary.state is State.HELD

@@ -294,8 +294,8 @@ async def test_a_cable_that_is_pulled_under_load_keeps_nobody_waiting_and_is_giv
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is unsent then stays in the socket for as long as TCP tries; the library waits for that, and we must not."""
-    monkeypatch.setattr(jetstream_link, "ANSWER_WITHIN", 0.5)
-    monkeypatch.setattr(jetstream_link, "LISTEN_EVERY", 0.2)
+    monkeypatch.setattr(jetstream_link, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(jetstream_link, "PING_SECONDS", 0.2)
     large = [delivery(f"evt_{number}", body=bytes(900_000), headers=b"%d" % number) for number in range(30)]
     async with Proxy(bench.server.port).running() as proxy:
         journal = await bench.journal(target=bench.target.replace(str(bench.server.port), str(proxy.port)))

@@ -10,8 +10,8 @@ import pytest
 
 from landfast.domain.errors import HandlerEndedTransactionError
 from landfast.domain.event import Event
-from landfast.processing.registry import Registry
-from landfast.processing.transaction import BlockingTransaction, Stage
+from landfast.processing.handlers.registry import Registry
+from landfast.processing.handlers.transaction import BlockingTransaction, Stage
 from landfast.testing.conformance.ledger import Desk
 from landfast.testing.conformance.ledger.desk import key, orders, transaction
 from landfast.testing.factory import DAWN
@@ -71,5 +71,5 @@ async def run(desk: Desk, handler: Callable[[BlockingTransaction], None]) -> Non
     async with transaction(desk.ledger) as tx:
         await tx.reserve([key()])
         stage = Stage(Registry(), key(), EVENT)
-        await asyncio.to_thread(handler, BlockingTransaction(tx.handle, stage, asyncio.get_running_loop()))
+        await asyncio.to_thread(handler, BlockingTransaction(tx.handle, stage))
         await tx.commit(results=(), effects=())

@@ -23,7 +23,7 @@ from landfast.inboxes.postgres import PostgresInbox
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.sqlite import SqliteLedger
-from landfast.processing.registry import EffectHandler, Handler, Registry
+from landfast.processing.handlers.registry import EffectHandler, Handler, Registry
 from landfast.processing.worker import Worker
 from landfast.sealing import Seal
 from landfast.testing.clock import ManualClock, SeededChance

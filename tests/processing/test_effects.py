@@ -15,10 +15,10 @@ from landfast.domain.event import Effect, Event
 from landfast.domain.ids import WorkerId, event_id, token
 from landfast.domain.lifecycle import State
 from landfast.domain.verdict import GiveUp
-from landfast.processing.effect_loop import EFFECTS_AT_ONCE
-from landfast.processing.pace import Pace
-from landfast.processing.perform import UNKNOWN_AT_MOST_SECONDS, UNKNOWN_LONGEST_SECONDS
-from landfast.processing.registry import EffectHandler
+from landfast.processing.effects.loop import EFFECTS_AT_ONCE
+from landfast.processing.effects.perform import UNKNOWN_AT_MOST_SECONDS, UNKNOWN_LONGEST_SECONDS
+from landfast.processing.fairness.pace import Pace
+from landfast.processing.handlers.registry import EffectHandler
 from landfast.recovery.doctor import Level, examine_ledger
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
@@ -287,7 +287,7 @@ async def forgotten(shop: Shop) -> EffectHandler:
 
     await shop.deliver("evt_1")
     worker = shop.worker()
-    assert await worker._take(Pace())
+    assert await worker._hands.take(Pace())
     return shop.registry.effects.pop("send_mail")
 
 

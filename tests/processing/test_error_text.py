@@ -15,7 +15,14 @@ from landfast.domain.lifecycle import State
 from landfast.domain.verdict import RetryLater
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.sqlite import SqliteLedger
-from landfast.processing.error_text import MESSAGE_AT_MOST, TRACE_AT_MOST, line_of, name_of, text_of, trace_of
+from landfast.processing.handlers.error_text import (
+    MESSAGE_CHARACTERS,
+    TRACE_CHARACTERS,
+    line_of,
+    name_of,
+    text_of,
+    trace_of,
+)
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
 
@@ -109,7 +116,7 @@ def test_every_error_has_a_name_a_message_and_a_trace_that_can_be_stored(kind: s
         assert "\0" not in text
         text.encode()
     assert texts["name"] and texts["trace"]
-    assert len(texts["message"]) <= MESSAGE_AT_MOST and len(texts["trace"]) <= TRACE_AT_MOST + 4
+    assert len(texts["message"]) <= MESSAGE_CHARACTERS and len(texts["trace"]) <= TRACE_CHARACTERS + 4
 
 
 def test_a_trace_of_what_cannot_be_formatted_still_shows_the_frames_and_the_name() -> None:
@@ -153,7 +160,7 @@ async def test_an_outage_of_which_nothing_can_be_said_opens_a_breaker_all_the_sa
     await shop.deliver(*(f"evt_{number}" for number in range(20)))
     worker = shop.worker()
     await worker.drain()
-    assert worker.outages.handlers[shop.registry.handlers[0].name].is_open
+    assert worker.breakers.handlers[shop.registry.handlers[0].name].is_open
 
 
 class Muddled(RetryLater):
@@ -237,7 +244,7 @@ async def test_a_bug_of_a_ledger_fails_the_event_that_met_it_and_its_neighbours_
     await shop.deliver("bad", "good_1", "good_2", "good_3")
     worker = shop.worker()
     [claim] = [one for one in await shop.inbox.claim(token=worker._token(), lease=0.0, limit=9) if one.key == "bad"]
-    bad.add(worker._execution._receipt(claim, shop.registry.handlers[0].name).digest)
+    bad.add(worker._execution.preparation._receipt(claim, shop.registry.handlers[0].name).digest)
     await shop.inbox.abandon(worker=worker._worker)
     await shop.settle_down()
     assert await shop.states() == {State.DEAD: 1, State.DONE: 3}

@@ -374,7 +374,7 @@ async def test_a_ledger_that_is_away_costs_no_attempt_and_claims_stop(
     with monkeypatch.context() as patch:
         patch.setattr(shop.ledger, "begin", away)
         await worker.drain()
-    assert worker.outages.infrastructure.is_open and "away" in worker.outages.infrastructure.why
+    assert worker.breakers.infrastructure.is_open and "away" in worker.breakers.infrastructure.why
     await shop.settle_down()
     assert await shop.states() == {State.DONE: 5}
     attempts = [a for n in range(5) for line in (await shop.show(f"evt_{n}")).history for a in line.attempts]

@@ -15,9 +15,9 @@ from landfast.domain.lifecycle import Signal, State
 from landfast.inboxes.postgres import flows
 from landfast.processing import worker as worker_module
 from landfast.processing.conclude import Conclusion
-from landfast.processing.pace import Pace
-from landfast.processing.relief import Relief
-from landfast.processing.shares import Hold, sharers_of
+from landfast.processing.fairness.pace import Pace
+from landfast.processing.fairness.relief import Relief
+from landfast.processing.fairness.shares import Hold, sharers_of
 from landfast.processing.worker import Worker
 from landfast.testing.factory import delivery
 from tests.processing.shop import Shop
@@ -173,7 +173,7 @@ async def test_what_was_claimed_with_a_slow_event_is_given_back_and_done_by_othe
     worker._relief.slow_after = 600.0  # until the test says so
     async with asyncio.TaskGroup() as tasks:
         chores = [tasks.create_task(worker._settler.run()), tasks.create_task(worker._relief.run())]
-        taking = tasks.create_task(worker._take(Pace(size=50)))  # all of them, in one hand
+        taking = tasks.create_task(worker._hands.take(Pace(size=50)))  # all of them, in one hand
         await until(lambda: hang.running == 1, "one hangs")
         says_slow(worker)
         await until(lambda: is_given_back(wide), "all but the one that runs are given back")
@@ -208,7 +208,7 @@ async def test_what_is_done_is_settled_although_a_neighbour_of_its_claim_hangs(w
     worker._relief.slow_after = 600.0  # until the test says so
     async with asyncio.TaskGroup() as tasks:
         chores = [tasks.create_task(worker._settler.run()), tasks.create_task(worker._relief.run())]
-        taking = tasks.create_task(worker._take(Pace(size=50)))
+        taking = tasks.create_task(worker._hands.take(Pace(size=50)))
         await until(lambda: hang.running == 1, "it hangs")
         says_slow(worker)
         await until(lambda: states_are(wide, {State.DONE: 20, State.CLAIMED: 1}), "settled")
@@ -306,7 +306,7 @@ async def test_types_that_are_full_do_not_hide_those_that_did_not_fit_into_the_l
     held.sharers = sharers_of("stripe", wide.registry.handlers[:1])
     await worker._switches.look()
     settling = asyncio.create_task(worker._settler.run())
-    await worker._take(Pace())
+    await worker._hands.take(Pace())
     worker._settler.close()
     await settling
     assert await wide.orders_are(["evt_1"])
@@ -319,15 +319,15 @@ async def test_an_event_of_a_new_type_is_found_at_once_although_each_search_for_
     """As on a busy machine. Without a thorough look the hand rests, and the event waits for the poll."""
     monkeypatch.setattr(flows, "QUICK_SCAN", 0.0)
     monkeypatch.setattr(flows, "RESCAN_EVERY", 3600.0)
-    monkeypatch.setattr(worker_module, "POLL", 3600.0)
+    monkeypatch.setattr(worker_module, "WAKEUP_POLL_SECONDS", 3600.0)
     hang = hangs(wide)
     wide.on("quick.*", name="quick")(insert)
     await deliver(wide, "hang", 100)
     async with running(wide, hands=4) as one:
         await until(lambda: hang.running == 2, "it hangs in all hands that it may have")
-        await until(lambda: one._crew._at_work == 0, "the others have looked, and rest")
+        await until(lambda: one._pool._at_work == 0, "the others have looked, and rest")
         keys = await deliver(wide, "quick", 1)
-        one._crew.call()
+        one._pool.call()
         await until(lambda: wide.orders_are(keys), "the new one is processed")
         hang.go_on.set()
 
@@ -361,7 +361,7 @@ async def test_a_ledger_that_is_slow_at_one_hand_does_not_delay_the_relief_of_an
             relieved.set()
             return []
 
-    relief = Relief(Ledgers(), worker._shares, worker._crew, worker._settler)  # type: ignore[arg-type]
+    relief = Relief(Ledgers(), worker._shares, worker._pool, worker._settler)  # type: ignore[arg-type]
     running_it = asyncio.create_task(relief.run())
     try:
         with relief.of(first), relief.of(second):
@@ -382,7 +382,7 @@ async def test_what_was_passed_over_is_not_forgotten_when_everybody_has_room_aga
     worker = wide.worker(hands=2)
     held = worker._shares.open()
     held.sharers = sharers_of("stripe", wide.registry.handlers[:1])
-    assert not await worker._take(Pace())
+    assert not await worker._hands.take(Pace())
     worker._shares.close(held)
     assert not worker._shares._full()
-    assert worker._claiming._is_backlog
+    assert worker._hands.claiming._is_backlog

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from landfast.processing import gate as gate_module
-from landfast.processing.gate import FIRST_HOLD_SECONDS, REST_RATIO, Gate
+from landfast.processing.control import gate as gate_module
+from landfast.processing.control.gate import FIRST_HOLD_SECONDS, REST_RATIO, Gate
 from landfast.testing.clock import ManualClock
 
 HOLD = 0.05

@@ -14,8 +14,8 @@ from landfast.domain.errors import DeadlineError
 from landfast.domain.event import Event
 from landfast.domain.lifecycle import State
 from landfast.domain.verdict import RetryLater
+from landfast.processing.control.breakers import AWAY_EVENTS_TO_OPEN
 from landfast.processing.judge import is_away
-from landfast.processing.outages import TOO_MANY
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
 from tests.processing.test_switches import another, is_open, two_workers
@@ -74,7 +74,9 @@ async def test_two_thousand_events_survive_an_outage_of_their_dependency_and_com
         await until(lambda: live.is_done(2000), "all settled")
         assert not is_open(worker, "call_crm")
     assert crm.most <= hands
-    assert caplog.text.count("handler_failed") < TOO_MANY + hands  # each a counted attempt; a second one would be death
+    assert (
+        caplog.text.count("handler_failed") < AWAY_EVENTS_TO_OPEN + hands
+    )  # each a counted attempt; a second one would be death
     assert caplog.text.count("handler_breaker_opened") == caplog.text.count("handler_breaker_closed") == 1
 
 
@@ -151,7 +153,7 @@ async def test_a_few_that_are_never_answered_do_not_keep_the_others_waiting_for_
             raise TimeoutError("it thinks for ever about these")
         await insert(event, tx)
 
-    await shop.deliver(*(f"poison_{n}" for n in range(TOO_MANY)))
+    await shop.deliver(*(f"poison_{n}" for n in range(AWAY_EVENTS_TO_OPEN)))
     worker = shop.worker()
     await worker.drain()
     assert is_open(worker, "call_crm")
@@ -168,12 +170,12 @@ async def test_a_few_that_are_never_answered_do_not_keep_the_others_waiting_for_
 async def test_every_wait_ends_even_where_nothing_is_ever_answered_again(shop: Shop) -> None:
     crm = with_crm(shop, attempts=2, backoff=Backoff(first=1, total=7200))
     crm.is_away = True
-    await shop.deliver(*(f"evt_{n:02}" for n in range(TOO_MANY + 2)))
+    await shop.deliver(*(f"evt_{n:02}" for n in range(AWAY_EVENTS_TO_OPEN + 2)))
     worker = shop.worker()
     await worker.drain()
     await shop.advance(7201)
     rounds = 0
-    while await shop.states() != {State.DEAD: TOO_MANY + 2}:
+    while await shop.states() != {State.DEAD: AWAY_EVENTS_TO_OPEN + 2}:
         rounds += 1
         assert rounds < 120, await shop.states()
         await shop.advance(61)

@@ -19,9 +19,10 @@ from landfast.domain.lifecycle import State
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.domain.verdict import GiveUp, RetryLater
 from landfast.intake.tally import Tally
-from landfast.processing import invoke, requeue
-from landfast.processing.pace import Pace
-from landfast.processing.registry import Registry
+from landfast.processing import invoke
+from landfast.processing.control import requeue
+from landfast.processing.fairness.pace import Pace
+from landfast.processing.handlers.registry import Registry
 from landfast.recovery.proof import prove
 from landfast.testing.clock import SeededChance
 from tests.processing.shop import Shop
@@ -66,7 +67,7 @@ def once(function: Callable[..., Awaitable[Any]], error: Exception, *, after: bo
 async def test_after_an_outage_an_event_without_a_handler_does_not_stop_the_claims(live: Shop) -> None:
     live.on("order.created", name="create_order")(insert)
     async with running(live) as at_work:
-        at_work.outages.trip("the database restarts")
+        at_work.breakers.trip("the database restarts")
         await live.deliver("evt_unhandled", type_="nobody.handles.this")
         await until(lambda: states_are(live, {State.UNHANDLED: 1}), "the probe found it")
         await live.deliver("evt_good")
@@ -97,7 +98,7 @@ async def test_after_an_outage_a_lost_answer_to_commit_does_not_stop_the_claims(
 
     live.ledger.begin = begin_and_lose_one
     async with running(live) as at_work:
-        at_work.outages.trip("the database restarts")
+        at_work.breakers.trip("the database restarts")
         await live.deliver("evt_1", "evt_2", "evt_3")
         await until(lambda: are_done(live, 3), "all done")
     assert await live.orders() == ["evt_1", "evt_2", "evt_3"]
@@ -107,7 +108,7 @@ async def test_suspects_run_although_the_breaker_is_open_and_nothing_else_is_the
     live.on("order.created", name="create_order")(insert)
     await make_suspect(live, "evt_1")
     at_work = live.worker()
-    at_work.outages.trip("a short outage, over long ago")
+    at_work.breakers.trip("a short outage, over long ago")
     task = asyncio.create_task(at_work.run())
     await until(lambda: are_done(live, 1), "the suspect is the probe")
     at_work.stop()
@@ -310,7 +311,7 @@ async def test_a_handler_that_breaks_its_own_connection_counts_as_an_attempt_in_
     at_work = shop.worker()
     for _ in range(12):
         await at_work.drain()
-        assert not at_work.outages.infrastructure.is_open
+        assert not at_work.breakers.infrastructure.is_open
         await shop.advance(4000)
     assert await shop.state("evt_bad") is State.DEAD and await shop.orders() == ["evt_good"]
 
@@ -318,7 +319,7 @@ async def test_a_handler_that_breaks_its_own_connection_counts_as_an_attempt_in_
 async def test_what_an_old_worker_shelves_during_a_rolling_deploy_is_taken_up(
     live: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requeue, "REQUEUE_EVERY", 0.05)
+    monkeypatch.setattr(requeue, "REQUEUE_EVERY_SECONDS", 0.05)
     live.on("order.created", name="create_order")(insert)
     registry, live.registry = live.registry, Registry()
     old = live.worker()
@@ -358,7 +359,7 @@ async def test_a_slow_handler_that_holds_the_ledger_costs_no_lease_in_the_inbox(
 async def test_no_suspect_is_judged_while_a_thread_overruns_its_deadline(
     live: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(invoke, "GRACE", 0.3)
+    monkeypatch.setattr(invoke, "CANCEL_GRACE_SECONDS", 0.3)
     let_go, ran, hung = threading.Event(), [], asyncio.Event()
 
     @live.on("order.hangs", attempts=1, deadline=0.05)

@@ -11,8 +11,8 @@ import pytest
 
 from landfast.domain.errors import DeadlineError
 from landfast.processing import invoke as module
+from landfast.processing.handlers.threads import Threads
 from landfast.processing.invoke import HandlerRaisedError, Watch, invoke
-from landfast.processing.threads import Threads
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ async def test_one_that_swallows_its_cancellation_and_returns_has_missed_its_dea
 async def test_one_that_swallows_its_cancellation_and_runs_on_is_reported_as_hung(
     threads: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "GRACE", 0.01)
+    monkeypatch.setattr(module, "CANCEL_GRACE_SECONDS", 0.01)
     is_hung = asyncio.Event()
 
     async def stubborn(_: int, *, more: int) -> None:
@@ -116,7 +116,7 @@ async def test_one_that_swallows_its_cancellation_and_runs_on_is_reported_as_hun
 async def test_a_thread_past_its_deadline_is_reported_as_hung_if_it_never_ends(
     threads: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "GRACE", 0.01)
+    monkeypatch.setattr(module, "CANCEL_GRACE_SECONDS", 0.01)
     is_hung, let_go = asyncio.Event(), threading.Event()
 
     def stuck(_: int, *, more: int) -> None:
@@ -263,7 +263,7 @@ async def test_whatever_a_late_function_waits_for_the_others_keep_their_deadline
 
 
 async def test_an_error_in_the_timer_costs_nobody_a_deadline(threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "GRACE", 0.01)
+    monkeypatch.setattr(module, "CANCEL_GRACE_SECONDS", 0.01)
     errors: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(str(context["exception"])))
 
@@ -300,7 +300,7 @@ class Uncancellable(asyncio.Future[None]):
 async def test_a_future_that_cannot_be_cancelled_costs_nobody_else_a_deadline(
     threads: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "GRACE", 0.01)
+    monkeypatch.setattr(module, "CANCEL_GRACE_SECONDS", 0.01)
     hung, future = asyncio.Event(), Uncancellable()
     watch = Watch(hung.set)
 
@@ -319,7 +319,7 @@ async def test_a_future_that_cannot_be_cancelled_costs_nobody_else_a_deadline(
 async def test_a_function_that_outlives_the_stop_of_its_worker_is_reported_and_counted(
     threads: Threads, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, colour: str
 ) -> None:
-    monkeypatch.setattr(module, "GRACE", 0.01)
+    monkeypatch.setattr(module, "CANCEL_GRACE_SECONDS", 0.01)
     entered, leave, leave_thread = asyncio.Event(), asyncio.Event(), threading.Event()
     loop, before = asyncio.get_running_loop(), len(module.LEFT_BEHIND)
 

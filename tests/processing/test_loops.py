@@ -12,8 +12,8 @@ from landfast.domain.event import Event
 from landfast.domain.verdict import GiveUp
 from landfast.ledgers.postgres.transaction import PostgresTransaction
 from landfast.ledgers.sqlite.transaction import SqliteTransaction
-from landfast.processing import loops as loops_module
-from landfast.processing.loops import Loops
+from landfast.processing.control import loops as loops_module
+from landfast.processing.control.loops import Loops
 from tests.processing.shop import Shop
 
 

@@ -14,7 +14,7 @@ import pytest
 from landfast import telemetry
 from landfast.app import Inbox
 from landfast.domain.event import Event
-from landfast.processing.outages import TOO_MANY
+from landfast.processing.control.breakers import AWAY_EVENTS_TO_OPEN
 from landfast.testing import TestInbox
 
 CARD = "4242424242424242"
@@ -59,7 +59,7 @@ async def test_neither_a_token_nor_a_signature_nor_a_card_number_is_told_or_kept
 
     async with TestInbox(inbox) as test:
         await test.deliver("acme", {"id": "1", "type": "paid", "card": CARD})
-        for number in range(TOO_MANY + 1):  # so many that the handler's breaker opens
+        for number in range(AWAY_EVENTS_TO_OPEN + 1):  # so many that the handler's breaker opens
             body = {"id": f"evt_{number}", "type": "paid", "object": "event", "data": {"card": CARD}}
             await test.deliver("shop", body)
         await test.drain()

@@ -6,10 +6,10 @@ from landfast.domain.backoff import Backoff
 from landfast.domain.breaker import Breaker
 from landfast.domain.errors import ConfigError
 from landfast.domain.ids import HandlerName
-from landfast.processing.budget import RetryBudget
-from landfast.processing.outages import Outages
-from landfast.processing.pace import GROUP_AT_MOST, Pace
-from landfast.processing.registry import EffectHandler, Handler, Registry
+from landfast.processing.control.breakers import Breakers
+from landfast.processing.control.retry_budget import RetryBudget
+from landfast.processing.fairness.pace import GROUP_EVENTS_AT_MOST, Pace
+from landfast.processing.handlers.registry import EffectHandler, Handler, Registry
 from landfast.testing.clock import ManualClock
 
 
@@ -55,12 +55,12 @@ def test_the_pace_grows_with_a_quick_backlog_and_shrinks_when_slow_or_stumbling(
     pace = Pace()
     for _ in range(12):
         pace.went(count=pace.size, seconds=0.001)
-    assert pace.size == GROUP_AT_MOST
+    assert pace.size == GROUP_EVENTS_AT_MOST
     pace.went(count=3, seconds=0.001)
-    assert pace.size == GROUP_AT_MOST
-    pace.went(count=GROUP_AT_MOST, seconds=0.2)
+    assert pace.size == GROUP_EVENTS_AT_MOST
+    pace.went(count=GROUP_EVENTS_AT_MOST, seconds=0.2)
     pace.stumbled()
-    assert pace.size == GROUP_AT_MOST // 4
+    assert pace.size == GROUP_EVENTS_AT_MOST // 4
 
 
 def handler(**options: object) -> Handler:
@@ -115,15 +115,15 @@ def test_several_handlers_may_take_one_event_in_the_order_of_their_registration(
 
 def test_no_probe_is_made_of_what_is_unsafe_and_a_look_that_finds_it_safe_allows_one() -> None:
     clock = ManualClock()
-    outages = Outages(clock)
-    outages.distrust("fsync is off")
+    breakers = Breakers(clock)
+    breakers.distrust("fsync is off")
     for _ in range(5):
         clock.advance(100)
-        with outages.turn() as may_start:
+        with breakers.turn() as may_start:
             assert not may_start
-        outages.distrust("fsync is off")
-    assert outages.infrastructure.why == "fsync is off" and outages.wait() > 0
-    outages.distrust("")
-    assert outages.wait() == 0
-    with outages.turn() as may_start:
-        assert may_start and outages.infrastructure.is_open, "the probe's success closes it"
+        breakers.distrust("fsync is off")
+    assert breakers.infrastructure.why == "fsync is off" and breakers.wait() > 0
+    breakers.distrust("")
+    assert breakers.wait() == 0
+    with breakers.turn() as may_start:
+        assert may_start and breakers.infrastructure.is_open, "the probe's success closes it"

@@ -12,8 +12,8 @@ from landfast.domain.event import Effect, Event
 from landfast.domain.ids import HandlerName
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.switch import SwitchKind
-from landfast.processing.conclude import LOOKS_AGAIN
-from landfast.processing.pace import Pace
+from landfast.processing.conclude import PAUSED_LOOK_SECONDS
+from landfast.processing.fairness.pace import Pace
 from landfast.recovery.switches import resume
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
@@ -124,7 +124,7 @@ async def test_a_retry_does_not_wait_for_another_handlers_pause_nor_the_other_wa
     await shop.drain()
     assert await shop.state("evt_1") is State.DELAYED and tries == [1]
     await resume(shop.inbox, HANDLER, "tell_crm")
-    await shop.advance(LOOKS_AGAIN + 1)
+    await shop.advance(PAUSED_LOOK_SECONDS + 1)
     await shop.drain()
     assert tries == [1, 0]
     await pause(shop, HANDLER, "tell_crm")
@@ -299,7 +299,7 @@ async def test_the_breaker_of_a_handler_that_is_in_the_code_no_longer_holds_up_n
     await worker._switches.look()
     await worker.drain()
     assert await shop.states() == {State.PAUSED: 60}
-    await shop.inbox.release(SOURCE, "stripe")
+    await shop.inbox.lift(SOURCE, "stripe")
     await worker._switches.look()
     assert await shop.states() == {State.READY: 60}
 

@@ -30,7 +30,7 @@ async def test_a_renamed_receipt_column_stops_claims_and_doubles_nothing(shop: S
     for _ in range(3):
         await worker.drain()
         await shop.advance(2)
-    assert worker.outages.infrastructure.is_open
+    assert worker.breakers.infrastructure.is_open
     assert await shop.orders() == []
     assert set(await shop.states()) <= {State.READY, State.DELAYED}
     await shop.sql("ALTER TABLE landfast_receipt RENAME COLUMN result_code TO outcome")
@@ -53,8 +53,8 @@ async def test_a_misspelt_column_in_one_handler_leaves_the_others_running(shop: 
     await shop.deliver(*(f"good_{n}" for n in range(20)), type_="good")
     worker = shop.worker()
     await worker.drain()
-    assert worker.outages.handlers[HandlerName("misspelt")].is_open
-    assert not worker.outages.infrastructure.is_open
+    assert worker.breakers.handlers[HandlerName("misspelt")].is_open
+    assert not worker.breakers.infrastructure.is_open
     assert await shop.orders() == sorted(f"good_{n}" for n in range(20))
     assert len(runs) <= 3
     await shop.settle_down()
@@ -171,7 +171,7 @@ async def test_a_failing_event_in_a_group_of_200_does_not_hurt_its_neighbours(sh
 
 
 async def test_handlers_that_are_slow_together_are_cut_into_smaller_transactions(shop: Shop) -> None:
-    from landfast.processing.pace import Pace
+    from landfast.processing.fairness.pace import Pace
 
     sizes: list[int] = []
 

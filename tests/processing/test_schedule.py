@@ -12,8 +12,8 @@ from landfast.domain.backoff import Backoff
 from landfast.domain.fault import Fault
 from landfast.domain.ids import HandlerName
 from landfast.domain.outcome import Tries
+from landfast.processing.handlers.registry import EffectHandler, Handler
 from landfast.processing.judge import Judgement, Ruling, judge
-from landfast.processing.registry import EffectHandler, Handler
 from tests.processing.shop import Shop
 
 HOUR = 3600.0

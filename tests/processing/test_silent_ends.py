@@ -17,11 +17,12 @@ from landfast.domain.event import Effect, Event
 from landfast.domain.ids import WorkerId, token
 from landfast.domain.lifecycle import State
 from landfast.processing import invoke
-from landfast.processing.effect_loop import EffectLoop
-from landfast.processing.leases import Leases
-from landfast.processing.requeue import Requeue
+from landfast.processing.control.leases import Leases
+from landfast.processing.control.requeue import Requeue
+from landfast.processing.control.suspects import Suspects
+from landfast.processing.effects.loop import EffectLoop
+from landfast.processing.hands import Hands
 from landfast.processing.settle import Settler
-from landfast.processing.suspects import Suspects
 from landfast.processing.worker import Worker
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
@@ -215,7 +216,7 @@ async def effects_are(shop: Shop, wanted: dict[EffectState, int]) -> bool:
 async def test_a_handler_that_never_ends_is_left_behind_where_its_process_must_live_on(
     live: Shop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(invoke, "GRACE", 0.05)
+    monkeypatch.setattr(invoke, "CANCEL_GRACE_SECONDS", 0.05)
     let_go, gone, left = asyncio.Event(), asyncio.Event(), set[Any]()
     monkeypatch.setattr(invoke, "LEFT_BEHIND", left)
 
@@ -249,7 +250,7 @@ async def test_a_handler_that_never_ends_is_left_behind_where_its_process_must_l
 
 
 LOOPS = {
-    "hand 0": (Worker, "_hand"),
+    "hand 0": (Hands, "work"),
     "suspects": (Suspects, "run_between"),
     "effects": (EffectLoop, "run"),
     "settler": (Settler, "run"),

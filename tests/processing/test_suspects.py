@@ -14,7 +14,7 @@ from landfast.domain.event import Effect, Event
 from landfast.domain.ids import HandlerName, ReceiptDigest, WorkerId, token
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import ReceiptKey
-from landfast.processing import gate, suspects
+from landfast.processing.control import gate, suspects
 from landfast.processing.worker import Worker
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
@@ -28,7 +28,7 @@ DEAD = WorkerId(b"deadwork")
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "FIRST_HOLD_SECONDS", 0.2)
-    monkeypatch.setattr(suspects, "FINISH_WITHIN_SECONDS", 0.05)
+    monkeypatch.setattr(suspects, "SUSPECT_FINISH_SECONDS", 0.05)
 
 
 async def make_suspects(shop: Shop, *keys: str) -> None:

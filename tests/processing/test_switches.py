@@ -23,8 +23,8 @@ from landfast.domain.ids import HandlerName
 from landfast.domain.readiness import Readiness
 from landfast.domain.switch import SwitchKind
 from landfast.ledgers.postgres import PostgresLedger
-from landfast.processing.outages import LEDGER
-from landfast.processing.switches import HEARSAY
+from landfast.processing.control.breakers import LEDGER_BREAKER
+from landfast.processing.control.switches import HEARD_BREAKER_SECONDS
 from landfast.processing.worker import Worker
 from landfast.recovery.doctor import Level, examine_inbox
 from landfast.testing.clock import SeededChance
@@ -57,7 +57,7 @@ async def another(shop: Shop) -> AsyncIterator[Shop]:
 
 
 def both_stopped(workers: tuple[Worker, Worker]) -> bool:
-    return all(worker.outages.infrastructure.is_open for worker in workers)
+    return all(worker.breakers.infrastructure.is_open for worker in workers)
 
 
 async def was_told(shop: Shop, name: str) -> bool:
@@ -78,7 +78,7 @@ async def test_a_receipt_column_renamed_during_load_stops_both_workers_and_nothi
         await rename(live, "outcome", "result_code")
         await live.deliver(*keys[60:])
         await until(lambda: both_stopped(workers), "both stopped")
-        await until(lambda: was_told(live, LEDGER), "the doctor says so")
+        await until(lambda: was_told(live, LEDGER_BREAKER), "the doctor says so")
         written = await live.orders()
         assert len(written) < len(keys)
         await rename(live, "result_code", "outcome")
@@ -122,7 +122,7 @@ async def test_a_column_misspelt_in_one_handler_opens_its_breaker_on_both_worker
         await until(lambda: all(is_open(worker, "misspelt") for worker in workers), "open on both")
         await live.deliver(*good, type_="good")
         await until(lambda: live.orders_are(good), "the others run on")
-        assert not any(worker.outages.infrastructure.is_open for worker in workers)
+        assert not any(worker.breakers.infrastructure.is_open for worker in workers)
         assert await was_told(live, "handler:misspelt") or any(is_open(worker, "misspelt") for worker in workers)
         column = "key"
         await until(lambda: live.is_done(60), "all done by itself")
@@ -132,7 +132,7 @@ async def test_a_column_misspelt_in_one_handler_opens_its_breaker_on_both_worker
 
 
 def is_open(worker: Worker, handler: str) -> bool:
-    return worker.outages.handlers.get(HandlerName(handler), Breaker()).is_open
+    return worker.breakers.handlers.get(HandlerName(handler), Breaker()).is_open
 
 
 @dataclass
@@ -187,7 +187,7 @@ async def test_a_ledger_that_is_stopped_or_demoted_stops_both_workers_and_they_r
         await asyncio.to_thread(fault, server)
         await apart.deliver(*keys[40:])
         await until(lambda: both_stopped(workers), "both stopped")
-        await until(lambda: was_told(apart, LEDGER), "the doctor says so")
+        await until(lambda: was_told(apart, LEDGER_BREAKER), "the doctor says so")
         await asyncio.to_thread(end, server)
         await until(lambda: apart.orders_are(keys), "both went on")
         await until(lambda: apart.is_done(80), "all settled")
@@ -198,38 +198,38 @@ async def test_a_ledger_that_is_stopped_or_demoted_stops_both_workers_and_they_r
 
 async def test_a_worker_that_hears_of_an_outage_claims_nothing_until_it_may_try_for_itself(shop: Shop) -> None:
     finder, hearer = shop.worker(), shop.worker()
-    finder.outages.trip("the receipt cannot be written")
+    finder.breakers.trip("the receipt cannot be written")
     await finder._switches.look()
     await hearer._switches.look()
-    assert hearer.outages.infrastructure.why == "the receipt cannot be written"
-    with hearer.outages.turn() as may_start:
+    assert hearer.breakers.infrastructure.why == "the receipt cannot be written"
+    with hearer.breakers.turn() as may_start:
         assert not may_start
-    await shop.advance(HEARSAY)
-    with hearer.outages.turn() as may_start, hearer.outages.turn() as another_may:
+    await shop.advance(HEARD_BREAKER_SECONDS)
+    with hearer.breakers.turn() as may_start, hearer.breakers.turn() as another_may:
         assert may_start and not another_may
-    hearer.outages._ledger_answers()
+    hearer.breakers._ledger_answers()
     await hearer._switches.look()
     assert not await shop.inbox.switches()
     await finder._switches.look()
-    with finder.outages.turn() as may_start:
+    with finder.breakers.turn() as may_start:
         assert may_start  # whoever succeeds ends it for all
 
 
 async def test_a_switch_whose_worker_died_runs_out_and_is_probed(shop: Shop) -> None:
-    await shop.inbox.throw(BREAKER, LEDGER, why="then it died", who="nobody", lasting=30)
+    await shop.inbox.throw(BREAKER, LEDGER_BREAKER, why="then it died", who="nobody", lasting=30)
     worker = shop.worker()
     await worker._switches.look()
-    assert worker.outages.infrastructure.is_open
+    assert worker.breakers.infrastructure.is_open
     await shop.advance(31)
     await worker._switches.look()
-    with worker.outages.turn() as may_start:
+    with worker.breakers.turn() as may_start:
         assert may_start
     shop.on(name="create_order")(insert)
     await shop.deliver("evt_1")
     await worker.drain()
     assert await shop.orders() == ["evt_1"]
     assert not await shop.inbox.switches()
-    with worker.outages.turn(), worker.outages.turn() as another_may:
+    with worker.breakers.turn(), worker.breakers.turn() as another_may:
         assert another_may  # closed, and no probe any more
 
 
@@ -238,18 +238,18 @@ async def test_one_machine_that_has_lost_its_way_to_the_ledger_does_not_hold_the
     lost, well = shop.worker(), shop.worker()
     stopped = 0.0
     for _ in range(70):
-        with lost.outages.turn() as may_start:
+        with lost.breakers.turn() as may_start:
             if may_start:
-                lost.outages.trip("no route to host")
+                lost.breakers.trip("no route to host")
         await lost._switches.look()
         await well._switches.look()
-        with well.outages.turn() as may_start:
+        with well.breakers.turn() as may_start:
             if may_start:
-                well.outages._ledger_answers()
+                well.breakers._ledger_answers()
             else:
                 stopped += 0.5
         await shop.advance(0.5)
-    assert lost.outages.infrastructure.is_open
+    assert lost.breakers.infrastructure.is_open
     assert 0 < stopped < 5
 
 
@@ -261,24 +261,24 @@ async def test_a_breaker_that_could_not_be_told_is_told_when_the_inbox_is_back(s
 
     worker = shop.worker()
     shop.inbox.throw = away
-    worker.outages.trip("the ledger is away")
+    worker.breakers.trip("the ledger is away")
     await worker._switches.look()
-    assert worker.outages.untold == {LEDGER}
+    assert worker.breakers.untold == {LEDGER_BREAKER}
     shop.inbox.throw = throw
     await worker._switches.look()
-    assert [switch.name for switch in await shop.inbox.switches()] == [LEDGER] and not worker.outages.untold
+    assert [switch.name for switch in await shop.inbox.switches()] == [LEDGER_BREAKER] and not worker.breakers.untold
 
 
 async def test_a_stopped_worker_ends_while_a_breaker_is_open(live: Shop) -> None:
     async with running(live) as worker:
-        worker.outages.trip("for a while")
+        worker.breakers.trip("for a while")
         await until(live.inbox.switches, "told")
 
 
 async def test_whoever_asks_intake_is_told_what_is_paused_and_broken_and_that_it_takes_in_all_the_same(
     live: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await live.inbox.throw(BREAKER, LEDGER, why="no such column", who="worker", lasting=30)
+    await live.inbox.throw(BREAKER, LEDGER_BREAKER, why="no such column", who="worker", lasting=30)
     await live.inbox.throw(SwitchKind.HANDLER, "create_order", why="", who="ada")
     paused = {"breakers": "1", "paused": "1"}
     async with noticeboard(live.inbox, live.clock) as notices:

@@ -14,11 +14,11 @@ import pytest
 from landfast.domain.backoff import Backoff
 from landfast.domain.flow import Flow
 from landfast.domain.ids import HandlerName
-from landfast.processing.registry import Handler
-from landfast.processing.relief import SLOW_AFTER
-from landfast.processing.shares import Hold, Shares
-from landfast.processing.turns import PATIENCE_SECONDS, SPAN_AT_MOST
-from landfast.processing.worker import POLL
+from landfast.processing.fairness.relief import SLOW_AFTER_SECONDS
+from landfast.processing.fairness.shares import Hold, Shares
+from landfast.processing.fairness.turns import KEPT_SPAN_TENTHS, OVERTAKEN_PATIENCE_SECONDS
+from landfast.processing.handlers.registry import Handler
+from landfast.processing.worker import WAKEUP_POLL_SECONDS
 
 HANDS = [1, 2, 3, 5, 16]
 
@@ -75,7 +75,7 @@ class Simulation:
     def run(self, until: float) -> Simulation:
         for _ in range(self.hands):
             self._at(0.0, self._take)
-        self._at(POLL, self._poll)
+        self._at(WAKEUP_POLL_SECONDS, self._poll)
         while self._later[0][0] < until:
             self.now, _, happens = heapq.heappop(self._later)
             happens()
@@ -95,7 +95,7 @@ class Simulation:
 
     def _poll(self) -> None:
         self._call()
-        self._at(self.now + POLL, self._poll)
+        self._at(self.now + WAKEUP_POLL_SECONDS, self._poll)
 
     def _call(self) -> None:
         if self._resting:
@@ -115,7 +115,7 @@ class Simulation:
         self.turns.append((self.now, type_))
         run = Run(hold, self.handlers_of("shop", type_), self.now + self.seconds(type_, self.now))
         self._at(run.until, lambda: self._end(run))
-        self._at(self.now + SLOW_AFTER, lambda: self._is_slow(run))
+        self._at(self.now + SLOW_AFTER_SECONDS, lambda: self._is_slow(run))
         self._call()
 
     def _is_slow(self, run: Run) -> None:
@@ -187,12 +187,12 @@ def test_while_one_of_two_handlers_hangs_the_others_own_events_go_on(hands: int,
     simulation = Simulation(hands, two_that_meet(concurrency=1), seconds).run(until=120)
     own = [at for at, name in simulation.turns if name == "only b" and hung_from <= at < hung_from + hung_for]
     gaps = [later - sooner for sooner, later in itertools.pairwise([hung_from, *own, hung_from + hung_for])]
-    if b_seconds < SLOW_AFTER:
-        assert max(gaps) < 2 * POLL
+    if b_seconds < SLOW_AFTER_SECONDS:
+        assert max(gaps) < 2 * WAKEUP_POLL_SECONDS
     else:
-        assert max(gaps) < SPAN_AT_MOST * PATIENCE_SECONDS + POLL + b_seconds
+        assert max(gaps) < KEPT_SPAN_TENTHS * OVERTAKEN_PATIENCE_SECONDS + WAKEUP_POLL_SECONDS + b_seconds
         assert len(own) > hung_for / b_seconds / 3
-    over = hung_from + hung_for + SPAN_AT_MOST * PATIENCE_SECONDS
+    over = hung_from + hung_for + KEPT_SPAN_TENTHS * OVERTAKEN_PATIENCE_SECONDS
     for name in simulation.types:
         assert simulation.longest_wait(name, since=over) <= TURNS_AT_MOST * hands
 

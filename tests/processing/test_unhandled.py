@@ -9,7 +9,7 @@ import pytest
 
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.unhandled import Unhandled, UnhandledCount, Wants
-from landfast.processing import requeue
+from landfast.processing.control import requeue
 from landfast.recovery import proof
 from landfast.testing.clock import SeededChance
 from tests.processing.shop import Shop
@@ -24,7 +24,7 @@ def orders(shop: Shop, pattern: str = "order.*") -> None:
 @pytest.mark.parametrize(
     ("then", "state", "reason", "signal"),
     [
-        (Unhandled.KEEP, State.UNHANDLED, "no_handler", Signal.SHELVE),
+        (Unhandled.KEEP, State.UNHANDLED, "no_handler", Signal.NO_HANDLER),
         (Unhandled.DONE, State.DONE, "unhandled", Signal.DISMISS),
         (Unhandled.DEAD, State.DEAD, "no_handler", Signal.REFUSE),
     ],
@@ -71,7 +71,7 @@ async def test_what_waited_is_let_go_once_the_source_says_so(shop: Shop, wants: 
 async def test_what_waited_is_taken_up_by_a_handler_of_its_type_and_nothing_else_is_touched(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requeue, "REQUEUED_AT_ONCE", 2)
+    monkeypatch.setattr(requeue, "REQUEUE_BATCH_EVENTS", 2)
     await shop.deliver(*(f"evt_{number}" for number in range(5)), type_="order.created")
     await shop.deliver("other", type_="invoice.paid")
     await shop.drain()

@@ -15,8 +15,8 @@ from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import WorkerId, token
 from landfast.domain.lifecycle import Signal, State
+from landfast.processing.fairness.pace import Pace
 from landfast.processing.invoke import kill_this_process
-from landfast.processing.pace import Pace
 from landfast.processing.worker import Worker
 from landfast.wakeups.local import LocalWakeup
 from tests.processing.shop import Shop
@@ -177,10 +177,10 @@ async def test_effects_are_looked_for_after_a_group_that_staged_some_and_not_aft
 
     worker = live.worker()
     await live.deliver("evt_1")
-    assert await worker._take(Pace())
+    assert await worker._hands.take(Pace())
     assert not worker._staged.is_set()
     await live.deliver("staging")
-    assert await worker._take(Pace())
+    assert await worker._hands.take(Pace())
     assert worker._staged.is_set()
 
 
@@ -199,7 +199,7 @@ async def test_an_inbox_that_is_away_stops_the_hands_and_they_go_on_when_it_is_b
     await live.deliver("evt_1")
     async with running(live, hands=1) as worker:
         await until(lambda: done(live, 1), "done after the outage")
-        assert not worker.outages.infrastructure.is_open
+        assert not worker.breakers.infrastructure.is_open
     assert failures == 0
 
 
@@ -256,7 +256,7 @@ async def test_a_worker_that_is_stopped_while_the_inbox_is_away_waits_for_no_set
     live.on(name="create_order")(insert)
     await live.deliver("evt_1")
     if waits == "submit":
-        monkeypatch.setattr("landfast.processing.settle.WAITING_AT_MOST", 1)
+        monkeypatch.setattr("landfast.processing.settle.UNSETTLED_AT_MOST", 1)
     else:
         await live.inbox.claim(token=token(WorkerId(b"crashing"), 1), lease=30, limit=1)
         await live.inbox.abandon(worker=WorkerId(b"crashing"))

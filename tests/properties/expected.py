@@ -103,7 +103,7 @@ class Expected:
             return Signal.REFUSE
         if not handlers:
             return (
-                Signal.BURY if held.buried else Signal.SHELVE
+                Signal.BURY if held.buried else Signal.NO_HANDLER
             )  # a tombstone outlives the deploy that took its handler
         came = [self._handler(held, name, "crash" if crashed else outcomes[name], name in busy) for name in handlers]
         held.buried |= {name for name, how in zip(handlers, came, strict=True) if how == "buried"}

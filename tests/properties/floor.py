@@ -26,14 +26,15 @@ from landfast.intake.source import Source
 from landfast.intake.tally import Tally
 from landfast.ports.provider import Secret
 from landfast.processing.conclude import Conclusion
+from landfast.processing.control.breakers import Breakers
+from landfast.processing.effects.perform import Performance
 from landfast.processing.execute import Execution
+from landfast.processing.fairness.pace import Pace
 from landfast.processing.group import Grouping
+from landfast.processing.handlers.registry import EffectHandler, Registry
+from landfast.processing.handlers.threads import Threads
 from landfast.processing.invoke import Watch
-from landfast.processing.outages import Outages
-from landfast.processing.pace import Pace
-from landfast.processing.perform import Performance
-from landfast.processing.registry import EffectHandler, Registry
-from landfast.processing.threads import Threads
+from landfast.processing.prepare import Preparation
 from landfast.processing.transact import Transactor
 from landfast.providers import provider
 from landfast.testing.clock import SeededChance
@@ -200,9 +201,9 @@ class Floor:
         ledger, clock = self.shop.ledger, self.shop.clock
         transactor = Transactor(ledger, registry, clock, self.threads, Watch(_hung))
         conclusion = Conclusion(ledger, clock, SeededChance(hand.number))
-        outages = Outages(clock)
-        grouping = Grouping(transactor, ledger, lambda: False, outages)
-        return Execution(self.shop.inbox_id, registry, grouping, outages, conclusion, clock)
+        breakers = Breakers(clock)
+        grouping = Grouping(transactor, ledger, lambda: False, breakers)
+        return Execution(Preparation(self.shop.inbox_id, registry, clock), grouping, conclusion)
 
     async def _create_order(self, event: Event, tx: Any) -> None:
         await tx.execute(WRITE, event.key, "create_order", event.run)

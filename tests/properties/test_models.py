@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from landfast.domain.lifecycle import RECEIPT_SIGNALS, TRANSITIONS, Signal, State
-from landfast.processing.execute import CRASHES_AT_MOST
+from landfast.processing.prepare import CRASHES_AT_MOST
 from landfast.testing import crash
 from models import world
 from models.__main__ import DESIGN, WEAKENED, Row

@@ -15,7 +15,7 @@ from landfast.ports.provider import KeyNeeded, Secret
 from landfast.providers import provider
 from landfast.providers.request import Draft
 from landfast.providers.schemes.algorithms import public_key
-from landfast.providers.schemes.jwt import compact
+from landfast.providers.schemes.compact_token import compact
 from landfast.providers.signing import signed_request
 from tests.providers.keypairs import ACCOUNT, pair, sender_secret
 from tests.providers.senders import NOW, URL, event, events, sample_of, signed, source_of, taken

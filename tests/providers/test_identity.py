@@ -17,7 +17,7 @@ from landfast.intake.verify import examine
 from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.providers.request import Draft
-from landfast.providers.schemes.jwt import compact
+from landfast.providers.schemes.compact_token import compact
 from tests.providers.arrivals import NOW, asked, event, is_refused, sent, taken, with_headers
 from tests.providers.keypairs import STANDARD, TEXT, pair
 

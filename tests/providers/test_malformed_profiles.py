@@ -14,7 +14,8 @@ from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.providers.custom import SCHEMES, described
 from landfast.providers.handshake import Handshake, Proof
-from landfast.providers.profile import Profile, Redelivery
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Redelivery
 from tests.shops import sqlite_shop
 
 SIGNED = {"signature": "header:X-Sig"}

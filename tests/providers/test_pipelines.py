@@ -10,7 +10,7 @@ import pytest
 
 from landfast.domain.errors import UnverifiedError
 from landfast.providers.schemes.algorithms import encode
-from landfast.providers.schemes.jwt import compact
+from landfast.providers.schemes.compact_token import compact
 from tests.providers.arrivals import event, is_refused, sent, taken, with_headers
 from tests.providers.keypairs import TEXT
 

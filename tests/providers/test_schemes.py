@@ -17,7 +17,8 @@ from landfast.providers import provider
 from landfast.providers.request import Draft
 from landfast.providers.schemes import Scheme
 from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
-from landfast.providers.schemes.jwt import JwtScheme, compact
+from landfast.providers.schemes.compact_token import compact
+from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.schemes.paypal import PayPalScheme
 from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.schemes.sns import SnsScheme

@@ -11,10 +11,11 @@ from landfast.domain.delivery import Delivery
 from landfast.domain.ids import HandlerName, receipt_digest
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, Outcome, Receipt, ReceiptKey
+from landfast.ports.inbox import Inbox
 from landfast.ports.ledger import Ledger
-from landfast.recovery.proof import Proof, ProvableInbox, prove
+from landfast.recovery.proof import Proof, prove
 from landfast.testing.clock import ManualClock
-from landfast.testing.factory import Inbox, deliveries, failure, settlement, token
+from landfast.testing.factory import deliveries, failure, settlement, token
 
 _numbers = itertools.count(1)
 HANDLER = HandlerName("create_order")
@@ -55,5 +56,5 @@ async def key_of(inbox: Inbox, event: Delivery, *, run: int = 1) -> ReceiptKey:
     return ReceiptKey(receipt_digest(await inbox.identity(), event.source, event.key), HANDLER, run)
 
 
-async def proven(inbox: ProvableInbox, ledger: Ledger, *, full: bool = False) -> Proof:
+async def proven(inbox: Inbox, ledger: Ledger, *, full: bool = False) -> Proof:
     return await prove(inbox, ledger, clock=ManualClock(), chance=SystemChance(), full=full)

@@ -41,7 +41,7 @@ async def test_what_waits_for_somebody_is_a_warning_with_a_fix(inbox: SqliteInbo
     await store(inbox, 2)
     await settle_all(inbox, Signal.BURY)
     await store(inbox, 1, prefix="new")
-    await settle_all(inbox, Signal.SHELVE)
+    await settle_all(inbox, Signal.NO_HANDLER)
     await event_in(inbox, State.HELD, delivery("late"))
     await store(inbox, 1, prefix="stuck")
     await inbox.claim(token=token(99), lease=5, limit=1)
@@ -91,7 +91,7 @@ async def test_what_waits_for_long_is_a_warning_with_its_reason(inbox: SqliteInb
     await store(inbox, 1, prefix="ready")
     found = await levels(inbox, clock)
     assert (found["delayed events"], found["ready events"]) == (Level.OK, Level.OK)
-    clock.advance(doctor.LONG + 1)
+    clock.advance(doctor.LONG_DELAY_SECONDS + 1)
     checks = {check.name: check for check in await examine_inbox(inbox, now=clock.now())}
     assert checks["delayed events"].level is checks["ready events"].level is Level.WARN
     assert checks["delayed events"].found == (

@@ -10,7 +10,7 @@ from landfast.domain.filter import Filter
 from landfast.domain.ids import EventId
 from landfast.domain.lifecycle import Signal, State
 from landfast.inboxes.sqlite import SqliteInbox
-from landfast.recovery.replay import CHUNK, Progress, count, replay, replay_one, wanted
+from landfast.recovery.replay import REPLAY_CHUNK_EVENTS, Progress, count, replay, replay_one, wanted
 from landfast.testing.clock import ManualClock, SeededChance
 from landfast.testing.factory import DAWN
 from tests.recovery.scenes import settle_all, store
@@ -43,7 +43,7 @@ async def test_2400_dead_letters_are_replayed_under_their_own_keys(inbox: Sqlite
     done = await replay(inbox, DEAD, forced=False, who="selma", clock=clock, report=seen.append)
 
     assert (done.replayed, done.looked_at) == (2400, 2400)
-    assert [progress.replayed for progress in seen] == list(range(CHUNK, 2401, CHUNK))
+    assert [progress.replayed for progress in seen] == list(range(REPLAY_CHUNK_EVENTS, 2401, REPLAY_CHUNK_EVENTS))
     assert await count(inbox, DEAD) == 0
     claims = await settle_all(inbox, Signal.FINISH)
     assert {(claim.key, claim.run, claim.forced) for claim in claims} == {(event.key, 2, False) for event in events}
@@ -59,7 +59,7 @@ async def test_only_what_matches_is_replayed(inbox: SqliteInbox, clock: ManualCl
 
 
 async def test_an_interrupted_replay_goes_on_with_the_same_filter(inbox: SqliteInbox, clock: ManualClock) -> None:
-    await store(inbox, CHUNK + 50)
+    await store(inbox, REPLAY_CHUNK_EVENTS + 50)
     await settle_all(inbox, Signal.BURY)
 
     with pytest.raises(InterruptedHereError):
@@ -73,7 +73,7 @@ async def test_an_interrupted_replay_goes_on_with_the_same_filter(inbox: SqliteI
 async def test_an_interrupted_replay_of_done_events_goes_on_from_its_mark(
     inbox: SqliteInbox, clock: ManualClock
 ) -> None:
-    await store(inbox, CHUNK + 50)
+    await store(inbox, REPLAY_CHUNK_EVENTS + 50)
     await settle_all(inbox, Signal.FINISH)
     seen: list[Progress] = []
 
@@ -85,12 +85,14 @@ async def test_an_interrupted_replay_of_done_events_goes_on_from_its_mark(
     with pytest.raises(InterruptedHereError):
         await replay(inbox, DONE, forced=True, who="selma", clock=clock, report=interrupt)
     clock.advance(60)
-    assert len(await settle_all(inbox, Signal.FINISH)) == CHUNK  # done once more, so the filter matches them again
+    assert (
+        len(await settle_all(inbox, Signal.FINISH)) == REPLAY_CHUNK_EVENTS
+    )  # done once more, so the filter matches them again
 
     mark = seen[0].mark
     assert mark is not None
     done = await replay(inbox, DONE, forced=True, who="selma", clock=clock, since_mark=mark)
-    assert (done.replayed, done.looked_at, done.mark) == (50, CHUNK + 50, mark)
+    assert (done.replayed, done.looked_at, done.mark) == (50, REPLAY_CHUNK_EVENTS + 50, mark)
     claims = await settle_all(inbox, Signal.FINISH)
     assert {(claim.run, claim.forced) for claim in claims} == {(2, True)}
     assert len(claims) == 50
@@ -115,10 +117,10 @@ async def test_an_event_that_dies_again_on_the_way_is_not_replayed_twice(tmp_pat
     inbox = StillBroken(str(tmp_path / "inbox.db"), clock=clock, chance=SeededChance())
     await inbox.open()
     await inbox.migrate()
-    await store(inbox, CHUNK + 1)
+    await store(inbox, REPLAY_CHUNK_EVENTS + 1)
     await settle_all(inbox, Signal.BURY)
     done = await replay(inbox, DEAD, forced=False, who="selma", clock=clock)
-    assert done.replayed == CHUNK + 1
+    assert done.replayed == REPLAY_CHUNK_EVENTS + 1
     assert {event.run for event in await inbox.find(DEAD, limit=500)} == {2}
     await inbox.close()
 

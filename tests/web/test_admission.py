@@ -22,7 +22,7 @@ from landfast.intake.source import Source
 from landfast.testing.clock import SeededChance
 from landfast.testing.signing import sign
 from landfast.web.asgi import asgi_app
-from landfast.web.http.front import ROOM, SWEPT_AT_ONCE, Limits
+from landfast.web.http.front import PLACES_LOOKED_FOR, SWEPT_CONNECTIONS, Limits
 from landfast.web.http.listener import listen
 from landfast.web.http.server import HttpServer
 from tests.intake.desk import SECRET, Desk, body, source
@@ -228,21 +228,21 @@ async def test_the_longest_idle_one_makes_room_and_one_that_is_being_answered_ne
 
 
 async def test_a_crowd_of_slow_connections_leaves_room_for_every_good_one(open_shop: OpenShop) -> None:
-    shop = await open_shop(limits=Limits(connections=ROOM * 2))
+    shop = await open_shop(limits=Limits(connections=PLACES_LOOKED_FOR * 2))
     front = shop.server.front
     for _ in range(5):
-        crowd = [await shop.connect() for _ in range(ROOM)]
+        crowd = [await shop.connect() for _ in range(PLACES_LOOKED_FOR)]
         for client in crowd:
             await client.send(b"POST /in/stripe HTTP/1.1\r\nX-Slow: ")
         assert (await ask(shop, shop.post(body()))).status == 200
-        await shop.until(lambda: len(front.connections) <= ROOM * 2)
+        await shop.until(lambda: len(front.connections) <= PLACES_LOOKED_FOR * 2)
     assert not front._expelled
 
 
 async def test_when_thousands_are_late_together_others_get_their_turn_between(shop: Shop) -> None:
     assert shop.server._sweeping is not None
     shop.server._sweeping.cancel()  # it would sweep between two looks of ours
-    clients = [await shop.connect() for _ in range(SWEPT_AT_ONCE + 5)]
+    clients = [await shop.connect() for _ in range(SWEPT_CONNECTIONS + 5)]
     await shop.until(lambda: len(shop.server.front.connections) == len(clients))
     shop.time.now += 10
     assert shop.server.front.sweep(shop.time.now) is True

@@ -15,12 +15,12 @@ from landfast.config import Settings
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import ConfigError, InboxUnavailableError, JournalUnavailableError, UnavailableError
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.inbox import InboxStore
+from landfast.ports.inbox import Inbox
 from landfast.ports.journal import Journal
 from landfast.ports.wakeup import Wakeup
 from landfast.sealing import Seal
 
-AGAIN = 1.0
+REOPEN_SECONDS = 1.0
 """Seconds between two attempts to open an inbox that is away."""
 
 
@@ -55,7 +55,7 @@ class LateWakeup:
 @asynccontextmanager
 async def arrived(
     settings: Settings, clock: Clock, chance: Chance, seal: Seal
-) -> AsyncIterator[tuple[InboxStore, LateWakeup]]:
+) -> AsyncIterator[tuple[Inbox, LateWakeup]]:
     """Opened and brought up to date. Where there is a spool or a journal, an inbox that does not answer is opened as
     soon as it does; whoever uses it before is told that it is unavailable."""
     prepare("store", settings.store, migrate=True)
@@ -78,7 +78,7 @@ async def arrived(
         await inbox.close()
 
 
-async def _arrive(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, seal: Seal) -> None:
+async def _arrive(settings: Settings, inbox: Inbox, wakeup: LateWakeup, seal: Seal) -> None:
     try:
         await inbox.open()
         await inbox.migrate()
@@ -89,7 +89,7 @@ async def _arrive(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, sea
         raise
 
 
-async def _check_seal(inbox: InboxStore, seal: Seal) -> None:
+async def _check_seal(inbox: Inbox, seal: Seal) -> None:
     """At the start it ends the process. Later nobody is left to end it: but the spool takes nothing more."""
     try:
         await check_seal("the inbox", inbox, seal)
@@ -99,7 +99,7 @@ async def _check_seal(inbox: InboxStore, seal: Seal) -> None:
     seal.refusal = ""
 
 
-async def _arrive_later(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, seal: Seal, clock: Clock) -> None:
+async def _arrive_later(settings: Settings, inbox: Inbox, wakeup: LateWakeup, seal: Seal, clock: Clock) -> None:
     await _persist("the inbox", lambda: _arrive(settings, inbox, wakeup, seal), clock)
 
 
@@ -155,7 +155,7 @@ async def _persist(what: str, arrive: Callable[[], Awaitable[None]], clock: Cloc
     """Try until it works."""
     told = ""
     while True:
-        await clock.sleep(AGAIN)
+        await clock.sleep(REOPEN_SECONDS)
         try:
             await arrive()
         except UnavailableError:

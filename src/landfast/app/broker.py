@@ -22,20 +22,20 @@ from landfast.journals.jetstream_backlog import JetStreamBacklog
 from landfast.journals.jetstream_link import Link
 from landfast.journals.jetstream_stream import FOREIGN, Found, look, problems
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.inbox import InboxStore
+from landfast.ports.inbox import Inbox
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
 from landfast.recovery.doctor import Check, Level
 from landfast.sealing import Seal
 
-MANY = 10_000
+BROKER_BACKLOG_WARN_MESSAGES = 10_000
 """Messages that wait: at a few thousand a second, some seconds of work. More for long means too few drainers."""
 
 
 @asynccontextmanager
 async def open_journal(
-    settings: Settings, inbox: InboxStore, *, otherwise: Journal, seal: Seal
+    settings: Settings, inbox: Inbox, *, otherwise: Journal, seal: Seal
 ) -> AsyncIterator[JetStreamJournal]:
     """ConfigError when its stream cannot be trusted. While the broker is away, what is recorded is refused as
     unavailable: the caller has a spool, or answers 503."""
@@ -49,9 +49,7 @@ async def open_journal(
 
 
 @asynccontextmanager
-async def open_backlog(
-    settings: Settings, inbox: InboxStore, chance: Chance, seal: Seal
-) -> AsyncIterator[JetStreamBacklog]:
+async def open_backlog(settings: Settings, inbox: Inbox, chance: Chance, seal: Seal) -> AsyncIterator[JetStreamBacklog]:
     """Each begins somewhere else, so that several share the work."""
     start = chance.bytes(1)[0]
     identity, mac_key = await inbox.identity(), await inbox.mac_key()
@@ -69,7 +67,7 @@ class Draining:
     def __init__(
         self,
         backlog: JetStreamBacklog,
-        inbox: InboxStore,
+        inbox: Inbox,
         *,
         watch: DurabilityWatch,
         seen: Seen,
@@ -160,7 +158,7 @@ async def examine_journal(settings: Settings) -> Sequence[Check]:
         kept = f"{replicas} replicas" if replicas > 1 else "synced before it acknowledges, as the address says"
         checks.append(Check("journal", Level.OK, f"reachable, stream {link.address.stream} on file, {kept}"))
     fix = "see that drainers run and keep up: landfast serve, or landfast drain"
-    level = Level.WARN if found.backlog >= MANY else Level.OK
+    level = Level.WARN if found.backlog >= BROKER_BACKLOG_WARN_MESSAGES else Level.OK
     checks.append(Check("journal backlog", level, f"{found.backlog:,} messages", fix if level is Level.WARN else ""))
     if found.aside:
         subject = link.address.subject("aside")

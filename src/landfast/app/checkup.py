@@ -16,10 +16,10 @@ from landfast.ports.provider import PublicKey, Secret
 from landfast.providers import Profile
 from landfast.providers.coverage import unsigned_headers
 from landfast.providers.dedup import places_read, reads_type
-from landfast.providers.secrets import SHORTEST
+from landfast.providers.secrets import SECRET_BYTES_AT_LEAST
 from landfast.recovery.doctor import Check, Level
 
-SOON = 72 * 3600.0
+SECRET_END_WARN_SECONDS = 72 * 3600.0
 """Seconds: whoever is told on Friday that a secret ends can still act on Monday."""
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 60.0, 900.0
@@ -65,11 +65,12 @@ def _examined(source: Source, settings: SourceSettings, now: float) -> Iterator[
 
 def _of_secrets(source: Source, active: Sequence[Secret], now: float) -> Iterator[tuple[str, str]]:
     for secret in source.secrets:
-        if len(secret.key) < SHORTEST and not isinstance(secret.key, PublicKey):
-            found = f"secret {secret.name!r} has {len(secret.key)} bytes, and under {SHORTEST} it can be guessed"
+        if len(secret.key) < SECRET_BYTES_AT_LEAST and not isinstance(secret.key, PublicKey):
+            has, needs = len(secret.key), SECRET_BYTES_AT_LEAST
+            found = f"secret {secret.name!r} has {has} bytes, and under {needs} it can be guessed"
             yield found, "set a longer one at the sender, and here"
     last = max((secret.retired_at for secret in source.secrets), default=math.inf)
-    if active and last - now < SOON:
+    if active and last - now < SECRET_END_WARN_SECONDS:
         at = datetime.fromtimestamp(last, UTC).strftime("%Y-%m-%d %H:%MZ")
         yield f"its last secret ends at {at}: from then on all is refused", f"landfast sources rotate {source.name}"
 

@@ -20,11 +20,11 @@ from landfast.domain.errors import ConfigError
 from landfast.domain.event import Effect
 from landfast.domain.ids import HandlerName, WorkerId
 from landfast.intake.receive import Intake
+from landfast.ports import inbox as ports
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.inbox import InboxStore
 from landfast.ports.ledger import Ledger
+from landfast.processing.handlers.registry import EffectHandler, Handler, Registry
 from landfast.processing.invoke import kill_this_process
-from landfast.processing.registry import EffectHandler, Handler, Registry
 from landfast.processing.worker import Worker
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -161,7 +161,7 @@ class Inbox:
             self.settings, self.registry, self._lifespans, worker_id, tell_suspects, self.clock, self.chance, hung
         )
 
-    def archive(self) -> AbstractAsyncContextManager[InboxStore]:
+    def archive(self) -> AbstractAsyncContextManager[ports.Inbox]:
         """Open the inbox alone, as operators see it. Nothing is migrated."""
         return stores.open_inbox(self.settings, self.clock, self.chance, migrate=False)
 

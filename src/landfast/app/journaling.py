@@ -24,14 +24,14 @@ from landfast.journals.folder import set_aside_in, waiting_in
 from landfast.journals.mounts import FORGETFUL, file_system_of
 from landfast.journals.spool import Spool, check_keeps
 from landfast.ports.clock import Clock
-from landfast.ports.inbox import InboxStore
+from landfast.ports.inbox import Inbox
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
 from landfast.recovery.doctor import Check, Level
 from landfast.sealing import Seal
 
-NAMED = 10
+SET_ASIDE_NAMED_AT_MOST = 10
 """Events that the doctor names of those that are set aside: enough to start looking."""
 
 
@@ -78,7 +78,7 @@ def check_spool(settings: Settings) -> None:
 
 @asynccontextmanager
 async def journaled(
-    settings: Settings, inbox: InboxStore, *, clock: Clock, seen: Seen, wakeup: Wakeup, seal: Seal
+    settings: Settings, inbox: Inbox, *, clock: Clock, seen: Seen, wakeup: Wakeup, seal: Seal
 ) -> AsyncIterator[Journaled]:
     async with AsyncExitStack() as stack:
         watch = DurabilityWatch("inbox", inbox.hazards, clock)
@@ -110,14 +110,10 @@ async def journaled(
         if settings.journal is None:
             target = WatchedJournal(StrictJournal(inbox, clock=clock, drains=True), watch)
         absorbed: Counter[str] = Counter()
-        drainer = Drainer(
-            spool,
-            RememberingJournal(target, seen),
-            clock=clock,
-            outage=outage,
-            absorbed=lambda count: absorbed.update(spool_absorbed=count if settings.journal else 0),
-            drained=lambda count: wakeup.nudge() if count else None,
-        )
+        counts = partial(_count_absorbed, absorbed, has_journal=settings.journal is not None)
+        told = partial(_nudge, wakeup)
+        remembering = RememberingJournal(target, seen)
+        drainer = Drainer(spool, remembering, clock=clock, outage=outage, absorbed=counts, drained=told)
         stack.push_async_callback(drainer.close)
         drainer.start()
         yield Journaled(
@@ -129,6 +125,15 @@ async def journaled(
             settle=drainer.close,
             unsafe=lambda: watch.unsafe,
         )
+
+
+def _count_absorbed(absorbed: Counter[str], count: int, *, has_journal: bool) -> None:
+    absorbed.update(spool_absorbed=count if has_journal else 0)
+
+
+def _nudge(wakeup: Wakeup, drained: int) -> None:
+    if drained:
+        wakeup.nudge()
 
 
 @asynccontextmanager
@@ -163,7 +168,7 @@ def examine_spool(settings: Settings) -> list[Check]:
         checks = [Check("spool", Level.WARN, found, fix)]
     if bad:
         fix = f"see the log for why; a file {settings.spool}/*.bad that is renamed to .seg is tried again"
-        named = ", ".join(set_aside_in(settings.spool)[:NAMED])
+        named = ", ".join(set_aside_in(settings.spool)[:SET_ASIDE_NAMED_AT_MOST])
         checks.append(Check("spool", Level.WARN, f"{bad} records are set aside: {named}", fix))
     return checks
 

@@ -29,13 +29,13 @@ from landfast.intake.tally import Tally
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.store import Store
 from landfast.ports.wakeup import Wakeup
-from landfast.processing.outages import Outages
-from landfast.processing.registry import Registry
+from landfast.processing.control.breakers import Breakers
+from landfast.processing.handlers.registry import Registry
 from landfast.processing.worker import Worker
 from landfast.providers.catalogue import PROFILES
 from landfast.recovery.erase import erase_again
 
-MOMENT = 1.0
+LAST_COUNTS_SECONDS = 1.0
 """Seconds for the last counts of a process that stops while the inbox is away."""
 
 
@@ -58,12 +58,11 @@ async def intake(
             https_only=settings.https_only,
             trusted_proxies=settings.trusted_proxies,
         )
-        names = [source.name for source in sources]
         tally = Tally(
             inbox,
             boot=inbox.boot,
             clock=clock,
-            sources=names,
+            sources=[source.name for source in sources],
             # While only duplicates come, nobody but the tally notices that the inbox was away, and may be an older one.
             # What the spool has taken meanwhile stays known, or a storm would fill it.
             on_outage=lambda: None if kept.is_outage() else seen.clear(),
@@ -87,9 +86,9 @@ async def intake(
                 intake.fetch_keys()
                 yield intake
             finally:
-                # The tally last: what the recorder still has in hand is counted when it is answered.
                 await recorder.close()
                 await kept.settle()
+                # The tally last: what the recorder still had in hand was counted when it was answered.
                 await _last_word(tally, is_heard=not kept.is_outage())
 
 
@@ -103,7 +102,7 @@ def _key_folder(settings: Settings) -> KeyFolder | None:
 async def _last_word(tally: Tally, *, is_heard: bool) -> None:
     """An inbox that is away is not waited for: this boot then counts as one that crashed."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(None if is_heard else MOMENT):
+        async with asyncio.timeout(None if is_heard else LAST_COUNTS_SECONDS):
             await tally.close()
 
 
@@ -136,13 +135,13 @@ async def worker(
             chance=chance,
             inbox=stores.identity,
             worker=worker_id,
-            hands=settings.hands,
+            hands=settings.concurrency,
             lease=settings.lease,
             tell_suspects=tell_suspects,
             hung=hung,
         )
         both = [DurabilityWatch(name, each.hazards, clock) for name, each in _watched(stores)]
-        judge = partial(_distrust, worker.outages, both)
+        judge = partial(_distrust, worker.breakers, both)
         await stack.enter_async_context(watching(*both, then=judge))
         yield worker
 
@@ -151,8 +150,8 @@ def _watched(stores: Stores) -> list[tuple[str, Store]]:
     return [("inbox", stores.inbox), ("ledger", stores.ledger)]
 
 
-def _distrust(outages: Outages, watches: Sequence[DurabilityWatch]) -> None:
-    outages.distrust("; ".join(watch.unsafe for watch in watches if watch.unsafe))
+def _distrust(breakers: Breakers, watches: Sequence[DurabilityWatch]) -> None:
+    breakers.distrust("; ".join(watch.unsafe for watch in watches if watch.unsafe))
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from landfast.domain.patterns import matches
 from landfast.domain.unhandled import Unhandled, Wants
 from landfast.intake.source import Source
 from landfast.ports.provider import Secret
-from landfast.processing.registry import Registry
+from landfast.processing.handlers.registry import Registry
 from landfast.providers import Profile, provider
 from landfast.providers.secrets import load_secret
 

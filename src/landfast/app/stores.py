@@ -13,7 +13,7 @@ from landfast.domain.errors import BoundElsewhereError, ConfigError, UserError
 from landfast.domain.ids import InboxId
 from landfast.drivers import inbox_driver, ledger_driver
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.inbox import Archive, InboxStore
+from landfast.ports.inbox import Inbox
 from landfast.ports.ledger import Ledger, ReceiptStore
 from landfast.ports.sealed import KeyStore
 from landfast.ports.store import Store
@@ -32,7 +32,7 @@ class NoDatabaseError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    inbox: InboxStore
+    inbox: Inbox
     ledger: Ledger
     identity: InboxId
 
@@ -40,7 +40,7 @@ class Stores:
 @asynccontextmanager
 async def open_inbox(
     settings: Settings, clock: Clock, chance: Chance, *, migrate: bool, seal: Seal | None = None
-) -> AsyncIterator[InboxStore]:
+) -> AsyncIterator[Inbox]:
     prepare("store", settings.store, migrate=migrate)
     seal = seal or seal_of(settings)
     inbox = make_inbox(settings.store, clock, chance, seal)
@@ -56,7 +56,7 @@ async def open_ledger(
 ) -> AsyncIterator[Ledger]:
     prepare("ledger", settings.ledger, migrate=migrate)
     seal = seal or seal_of(settings)
-    ledger = make_ledger(settings.ledger, clock, chance, hands=settings.hands, seal=seal)
+    ledger = make_ledger(settings.ledger, clock, chance, concurrency=settings.concurrency, seal=seal)
     async with _opened(ledger, migrate=migrate):
         if migrate:
             await check_seal("the ledger", ledger, seal)
@@ -80,7 +80,7 @@ async def migrate_both(settings: Settings, clock: Clock, chance: Chance) -> Sequ
     prepare("ledger", settings.ledger, migrate=True)
     seal = seal_of(settings)
     inbox = make_inbox(settings.store, clock, chance, seal)
-    ledger = make_ledger(settings.ledger, clock, chance, hands=1, seal=seal)
+    ledger = make_ledger(settings.ledger, clock, chance, concurrency=1, seal=seal)
     async with _opened(inbox, migrate=False), _opened(ledger, migrate=False):
         applied = [f"inbox {name}" for name in await inbox.migrate()]
         applied += [f"ledger {name}" for name in await ledger.migrate()]
@@ -88,7 +88,7 @@ async def migrate_both(settings: Settings, clock: Clock, chance: Chance) -> Sequ
     return applied
 
 
-async def bind(inbox: Archive, ledger: ReceiptStore, settings: Settings) -> InboxId:
+async def bind(inbox: Inbox, ledger: ReceiptStore, settings: Settings) -> InboxId:
     """Tie the two together at the first start, and refuse any other ledger from then on: one without this inbox's
     receipts would run every open event a second time."""
     identity = await inbox.identity()
@@ -122,13 +122,15 @@ async def check_seal(name: str, store: KeyStore, seal: Seal) -> None:
     )
 
 
-def make_inbox(address: Address, clock: Clock, chance: Chance, seal: Seal | None = None) -> InboxStore:
+def make_inbox(address: Address, clock: Clock, chance: Chance, seal: Seal | None = None) -> Inbox:
     return inbox_driver(address.scheme).make(address.target, clock=clock, chance=chance, seal=seal)
 
 
-def make_ledger(address: Address, clock: Clock, chance: Chance, *, hands: int, seal: Seal | None = None) -> Ledger:
+def make_ledger(
+    address: Address, clock: Clock, chance: Chance, *, concurrency: int, seal: Seal | None = None
+) -> Ledger:
     make, named = ledger_driver(address.scheme).make, f"ledger ({address.origin})"
-    return make(address.target, clock=clock, chance=chance, seal=seal, hands=hands, named=named)
+    return make(address.target, clock=clock, chance=chance, seal=seal, concurrency=concurrency, named=named)
 
 
 def make_wakeup(address: Address, inbox: InboxId) -> Wakeup:

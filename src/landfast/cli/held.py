@@ -1,4 +1,4 @@
-"""`landfast held list|release|discard`."""
+"""`landfast held list|admit|discard`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.events import CUT, cells, find_events
-from landfast.cli.options import LIMIT, app_option, find_inbox, json_option, note_unknown_source, operator, run
+from landfast.cli.options import LISTED_AT_MOST, app_option, find_inbox, json_option, note_unknown_source, operator, run
 from landfast.cli.output import counted, safe, say, say_json, say_table
 from landfast.domain.errors import UserError
 from landfast.domain.filter import Filter
@@ -22,7 +22,7 @@ from landfast.recovery.held import BECAUSE, Decision
 HEADINGS = ("id", "source", "type", "key", "occurred", "received", "reason")
 SPARE = ("type", "source", "received")
 """Left out of a narrow terminal, in this order: which event it is, how old and why decide."""
-DONE = {Decision.RELEASE: "released", Decision.DISCARD: "discarded"}
+DONE = {Decision.ADMIT: "admitted", Decision.DISCARD: "discarded"}
 
 
 @click.group()
@@ -32,7 +32,7 @@ def held() -> None:
 
 @held.command("list")
 @click.argument("terms", metavar="[FILTER]...", nargs=-1)
-@click.option("--limit", type=click.IntRange(1, 1000), default=LIMIT, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=LISTED_AT_MOST, show_default=True)
 @click.option("--after", metavar="CURSOR", help="Go on from the cursor that the last page ended with.")
 @app_option
 @json_option
@@ -52,10 +52,10 @@ def list_(*, terms: tuple[str, ...], limit: int, after: str | None, app: str | N
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @app_option
 @json_option
-def release(*, what: tuple[str, ...], dry_run: bool, yes: bool, app: str | None, as_json: bool) -> int:
+def admit(*, what: tuple[str, ...], dry_run: bool, yes: bool, app: str | None, as_json: bool) -> int:
     """Process held events as any other: one by its id, key or SOURCE/KEY, or all that match a filter. One that was
     processed before and forgotten is processed a second time, so look first."""
-    return _decide(Decision.RELEASE, what, dry=dry_run, yes=yes, app=app, as_json=as_json)
+    return _decide(Decision.ADMIT, what, dry=dry_run, yes=yes, app=app, as_json=as_json)
 
 
 @held.command()
@@ -108,7 +108,7 @@ def _confirm(decision: Decision, count: int) -> None:
         raise UserError(
             f"held {decision}: {counted(count)} {match}; add --yes to {decision} {them} without being asked"
         )
-    meant = f"Process {them}" if decision is Decision.RELEASE else f"Make {them} dead"
+    meant = f"Process {them}" if decision is Decision.ADMIT else f"Make {them} dead"
     click.confirm(f"{counted(count)} {are} held. {meant}?", abort=True)
 
 

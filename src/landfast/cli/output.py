@@ -17,7 +17,7 @@ from rich.text import Text
 LINES = frozenset("\n\t")
 GAP = "  "
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
-NARROWEST = 12
+COLUMN_CHARACTERS_AT_LEAST = 12
 """Characters of a column that is shortened: enough to tell two types, keys or errors apart."""
 
 
@@ -79,7 +79,7 @@ def _widths(columns: Mapping[str, Sequence[str]], cut: Mapping[str, int]) -> dic
 
 def _fitted(widths: dict[str, int], room: int, whole: Collection[str], spare: Sequence[str]) -> dict[str, int]:
     """The columns that a terminal of this width has room for, each wide enough to be read."""
-    least = {name: width if name in whole else min(width, NARROWEST) for name, width in widths.items()}
+    least = {name: width if name in whole else min(width, COLUMN_CHARACTERS_AT_LEAST) for name, width in widths.items()}
     for name in spare:
         if _total(least) > room:
             least.pop(name, None)

@@ -13,7 +13,7 @@ from landfast.cli.options import app_option, find_inbox, json_option, run
 from landfast.cli.output import safe, say, say_json
 from landfast.recovery.proof import Proof, prove
 
-SHOWN_EVERY = 2.0
+PROGRESS_SECONDS = 2.0
 """Seconds between two lines of progress: a proof that takes less needs none."""
 
 
@@ -82,6 +82,6 @@ class Progress:
         self._shown_at = time.monotonic()
 
     def show(self, walked: int, of: int) -> None:
-        if time.monotonic() - self._shown_at >= SHOWN_EVERY and walked < of:
+        if time.monotonic() - self._shown_at >= PROGRESS_SECONDS and walked < of:
             self._shown_at = time.monotonic()
             click.echo(f"{walked:,} of {of:,} lines of history proven", err=True)

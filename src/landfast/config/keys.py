@@ -40,7 +40,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "port": Key(int, "8420", 0, 65535),
         "intakes": Key(int, "1", 1, 64),
         "workers": Key(int, "1", 0, 64),
-        "hands": Key(int, "16", 1, 256),
+        "concurrency": Key(int, "16", 1, 256),  # of one worker process; the ledger needs a connection for each
         "lease": Key(float, "30", 1, 3600),
         "preset": Key(str, '"critical"', one_of=PRESETS),
         "redis": Key(str, '"redis://127.0.0.1:6379/0"'),
@@ -78,10 +78,10 @@ SOURCE_KEYS: Mapping[str, Key] = MappingProxyType(
         "allow_from": Key(list, '["192.0.2.0/24"]'),
         "unhandled": Key(str, '"done"', one_of=UNHANDLED),
         "ignore": Key(list, '["invoice.*"]'),
-        "concurrency": Key(int, "4", 1, 256),  # as many as a worker can have hands
+        "concurrency": Key(int, "4", 1, 256),  # at most as many as a worker can have
     }
 )
-_MISTAKES = 0.6
+_TYPO_SIMILARITY = 0.6
 """How alike two keys must be for the one to be suggested: one or two wrong letters in a short word."""
 
 
@@ -150,5 +150,5 @@ def of_a_handler(key: str) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?`, or nothing when no known word is close."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=_MISTAKES)
+    found = difflib.get_close_matches(word, list(known), n=1, cutoff=_TYPO_SIMILARITY)
     return f"; did you mean {found[0]!r}?" if found else ""

@@ -208,10 +208,10 @@ def _settled(
     are_files = inbox_driver(store.scheme).is_file and driver.is_file
     if are_files and Path(store.target).resolve() == Path(ledger.target).resolve():
         raise ConfigError(f"ledger: it is the store's own file; on {driver.title} they must be two files")
-    for key in ("hands", "workers"):
+    for key in ("concurrency", "workers"):
         driver.check_number(key, found.get(key, 1))
     # One handler gets half of them: eight connections to the ledger are what a PostgreSQL of four cores keeps busy.
-    found.setdefault("hands", 1 if driver.has_one_writer else 16)
+    found.setdefault("concurrency", 1 if driver.has_one_writer else 16)
     _apply_preset(found, folder)
     return Settings(**found, sources=MappingProxyType(sources), providers=MappingProxyType(providers), folder=folder)
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from landfast import drivers
 from landfast.drivers import InboxDriver, LedgerDriver
 
-DAY = 86_400.0
+DAY_SECONDS = 86_400.0
 GIBIBYTE = 2**30
 
 
@@ -117,8 +117,9 @@ class Settings:
     port: int = 8420
     intakes: int = 1
     workers: int = 1
-    hands: int
-    """How many events one worker processes at a time: 16 on PostgreSQL; 1 on SQLite, which has one writer."""
+    concurrency: int
+    """How many events one worker process runs at the same time, and so how many hands it has: 16 on PostgreSQL; 1 on
+    SQLite, which has one writer."""
     lease: float = 30.0
     """Seconds until a worker that said nothing is taken for dead. It says something every third of that."""
     preset: str | None = None
@@ -135,7 +136,7 @@ class Settings:
     spool_anywhere: bool = False
     """Also in memory, or in a container's own layer, where what is acknowledged goes when the machine or container
     does."""
-    dedup_memory: float = 35 * DAY
+    dedup_memory: float = 35 * DAY_SECONDS
     """Seconds: how long an event is surely known again. One whose own time is longer ago is held."""
     seal: str | None = None
     """Where the master key is, `env:NAME` or `file:PATH`: then what is stored of events is sealed."""

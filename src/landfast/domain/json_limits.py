@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-DEEPEST = 64
+DEPTH_AT_MOST = 64
 """Levels of nesting. Real events have about 10; recursive code of a handler (a copy, an encoder) survives 64."""
 
 MOST_DIGITS = 640
@@ -24,7 +24,7 @@ _BRACKETS_ALIKE = bytes.maketrans(b"{}", b"[]")
 _BRACKETS_AS_STEPS = bytes.maketrans(b"[]", b"\x01\xff")
 _ALL_BUT_BRACKETS_AND_QUOTES = bytes(set(range(256)) - set(b'{}[]"'))
 _TOO_MANY_DIGITS = b"0" * (MOST_DIGITS + 1)
-_TOO_MANY_BRACKETS = b"[" * (DEEPEST + 1)
+_TOO_MANY_BRACKETS = b"[" * (DEPTH_AT_MOST + 1)
 _USUAL_LEVELS = 8
 """Looked through by a way that is fast for what is shallow."""
 
@@ -45,7 +45,7 @@ def excess(text: bytes | str) -> str:
     """What is too much about a text, which need not be JSON, in words; empty if nothing is. Most texts cost two
     microseconds a kilobyte: they have few brackets, or none of their strings is long and all of digits."""
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    may_be_deep = raw.count(b"{") + raw.count(b"[") > DEEPEST
+    may_be_deep = raw.count(b"{") + raw.count(b"[") > DEPTH_AT_MOST
     may_be_long = len(raw) > MOST_DIGITS and _TOO_MANY_DIGITS in raw.translate(_DIGITS_AS_ZEROS)
     if not (may_be_deep or may_be_long):
         return ""
@@ -53,7 +53,7 @@ def excess(text: bytes | str) -> str:
         # A run of backslashes begins outside of an escape: without its pairs, what is left of it escapes a quote.
         raw = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
     if may_be_deep and _is_deep(_without_strings(raw.translate(_BRACKETS_ALIKE, _ALL_BUT_BRACKETS_AND_QUOTES))):
-        return f"is nested deeper than {DEEPEST} levels"
+        return f"is nested deeper than {DEPTH_AT_MOST} levels"
     if may_be_long and _TOO_MANY_DIGITS in _without_strings(raw.translate(_DIGITS_AS_ZEROS)):
         return f"has a number of more than {MOST_DIGITS} digits"
     return ""
@@ -62,7 +62,7 @@ def excess(text: bytes | str) -> str:
 def is_deep(data: Any) -> bool:
     """Whether data are nested deeper than we read. Level by level: recursion would have the interpreter's limit."""
     level = [data]
-    for _ in range(DEEPEST + 1):
+    for _ in range(DEPTH_AT_MOST + 1):
         containers = [each for each in level if isinstance(each, dict | list | tuple)]
         if not containers:
             return False
@@ -81,8 +81,8 @@ def _is_deep(brackets: bytes) -> bool:
     if _TOO_MANY_BRACKETS in brackets:
         return True
     for level in range(_USUAL_LEVELS):
-        if len(brackets) <= DEEPEST - level:
+        if len(brackets) <= DEPTH_AT_MOST - level:
             return False
         brackets = brackets.replace(b"[]", b"")
     steps = memoryview(brackets.translate(_BRACKETS_AS_STEPS)).cast("b")
-    return max(accumulate(steps), default=0) > DEEPEST - _USUAL_LEVELS
+    return max(accumulate(steps), default=0) > DEPTH_AT_MOST - _USUAL_LEVELS

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-LONGEST_SECONDS = 100 * 365 * 86_400.0
-"""A century: `RetryLater(after=inf)` must not overflow an integer."""
+from landfast.domain.outcome import LONGEST_DELAY
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -16,7 +15,7 @@ def micros(moment: datetime) -> int:
 
 
 def micros_in(seconds: float) -> int:
-    return int(min(seconds, LONGEST_SECONDS) * 1_000_000)
+    return int(min(seconds, LONGEST_DELAY) * 1_000_000)
 
 
 def moment(value: int) -> datetime:

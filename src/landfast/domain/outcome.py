@@ -59,6 +59,9 @@ class Tries:
     event until a replay, because this handler may be gone from the code by then."""
 
 
+LONGEST_DELAY = 10 * 365 * 86_400.0
+"""Seconds: ten years. What a handler asks for may be any number, and calendars and integers end."""
+
 NO_TRIES: Mapping[HandlerName, Tries] = MappingProxyType({})
 
 
@@ -129,6 +132,16 @@ class Settlement:
     message: str = ""
     handlers: tuple[HandlerName, ...] = ()
     """For FINISH: every handler that has its `done` receipt for this event, whichever claim it ran in."""
+
+
+def decided(event: EventId, signal: Signal, *, reason: str, message: str = "") -> Settlement:
+    """What an operator decides about an event that nobody holds: such a signal is guarded by neither run nor token."""
+    return Settlement(event, 0, Token(b""), signal, reason=reason, message=message)
+
+
+def discarded(event: EventId, held_for: str) -> Settlement:
+    """What a held event comes to that an operator does not let in."""
+    return decided(event, Signal.DISCARD, reason="discarded", message=f"was held: {held_for}")
 
 
 def without_body(event: EventId, run: int, token: Token) -> Settlement:

@@ -25,13 +25,13 @@ class Switch:
     """The operator or the worker who threw it."""
     at: datetime
     until: datetime | None = None
-    """When it is in force no longer; None for until somebody releases it."""
+    """When it is in force no longer; None for until somebody lifts it."""
     at_once: bool = False
     """Whether workers take back what they have in hand of it."""
 
     @property
     def reason(self) -> str:
-        """What an event says that is paused by it: by this word it is found when the switch is released."""
+        """What an event says that is paused by it: by this word it is found when the switch is lifted."""
         return pause_reason(self.kind, self.name)
 
 

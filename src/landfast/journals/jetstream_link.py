@@ -16,39 +16,39 @@ from nats.errors import Error as NatsError
 from landfast.domain.errors import JournalUnavailableError
 from landfast.journals.jetstream_address import BrokerAddress
 
-CONNECT_WITHIN = 2.0
+CONNECT_SECONDS = 2.0
 """Seconds for one server to greet us; the next of them is tried then."""
 
-RETURN_WITHIN = 0.5
+RETURN_SECONDS = 0.5
 """Seconds that a caller waits for a connection that is away. A cluster's next server answers within milliseconds; who
 waits longer would only delay the spool, or the 503."""
 
-TRY_AGAIN_AFTER = 0.25
+RECONNECT_SECONDS = 0.25
 """Seconds between two attempts at one server: soon, and no load on one that is just starting."""
 
-LISTEN_EVERY = 2.0
+PING_SECONDS = 2.0
 """Seconds between pings. After three without an answer the connection is given up: a cable that was pulled says nothing
 by itself."""
 
-ANSWER_WITHIN = 3.0
+ANSWER_SECONDS = 3.0
 """Seconds for an answer of JetStream. An election of a stream's leader takes about as long, and most senders wait for
 five at least."""
 
 IN_PROCESS = 10158
 """JetStream's error for a message whose id it is just storing: somebody else sent it a moment ago."""
 
-STORED_AFTER = 0.01
+STORED_AFTER_SECONDS = 0.01
 """Seconds: about what the servers of a cluster take to agree on a message."""
 
-LOOK_EVERY = 1.0
+LINK_LOOK_SECONDS = 1.0
 """Seconds between two looks at whether the connection was given up."""
 
-CLOSE_WITHIN = 1.0
+CLOSE_SECONDS = 1.0
 """Seconds for an orderly end: into a cable that was pulled, what is unsent can be neither sent nor dropped, and TCP
 tries for a quarter of an hour."""
 
 
-HEADERS_ROOM = 384
+HEADERS_BYTES = 384
 """Bytes of a message's headers, which the server counts as part of it: its id, its stream, its MAC, and to spare for
 the reason when it is set aside."""
 
@@ -102,7 +102,7 @@ class Link:
     async def open(self) -> bool:
         """Begin to connect; whether it succeeded at once. If not, it goes on trying."""
         self._keeping = asyncio.create_task(self._keep())
-        return await self._wait(CONNECT_WITHIN)
+        return await self._wait(CONNECT_SECONDS)
 
     async def close(self) -> None:
         self._is_closing = True
@@ -114,7 +114,7 @@ class Link:
     async def client(self) -> Client:
         """The connection. JournalUnavailableError while there is none."""
         if self._client is None:
-            await self._wait(RETURN_WITHIN)
+            await self._wait(RETURN_SECONDS)
         if self._client is None:
             raise JournalUnavailableError(f"journal: no connection to {self.address.shown}: {self._last_error}")
         return self._client
@@ -124,7 +124,7 @@ class Link:
         client = await self.client()
         try:
             asked = msgspec.json.encode(body) if body is not None else b""
-            answer = await client.request(f"$JS.API.{subject}", asked, timeout=ANSWER_WITHIN)
+            answer = await client.request(f"$JS.API.{subject}", asked, timeout=ANSWER_SECONDS)
         except (NatsError, OSError, TimeoutError) as error:
             where = f"journal: JetStream does not answer at {self.address.shown}"
             raise JournalUnavailableError(f"{where}: {_said(error)}") from None
@@ -136,15 +136,15 @@ class Link:
         refused, and as soon as one cannot come any more: nobody knows then what became of the messages."""
         client = await self.client()
         try:
-            async with asyncio.timeout(ANSWER_WITHIN):
+            async with asyncio.timeout(ANSWER_SECONDS):
                 acks = await self._publish(client, messages)
                 while again := [place for place, ack in enumerate(acks) if ack.is_early]:
-                    await asyncio.sleep(STORED_AFTER)
+                    await asyncio.sleep(STORED_AFTER_SECONDS)
                     later = await self._publish(client, [messages[place] for place in again])
                     for place, ack in zip(again, later, strict=True):
                         acks[place] = ack
         except (NatsError, OSError, TimeoutError) as error:
-            why = f"no answer within {ANSWER_WITHIN:g} s" if isinstance(error, TimeoutError) else _said(error)
+            why = f"no answer within {ANSWER_SECONDS:g} s" if isinstance(error, TimeoutError) else _said(error)
             raise JournalUnavailableError(f"journal: {len(messages)} messages are not acknowledged: {why}") from None
         for ack in acks:
             if ack.error is not None:
@@ -198,9 +198,9 @@ class Link:
             finally:
                 self._left()
                 with suppress(Exception):  # one that was never connected, or is away: so much the better
-                    async with asyncio.timeout(CLOSE_WITHIN):
+                    async with asyncio.timeout(CLOSE_SECONDS):
                         await client.close()
-            await asyncio.sleep(TRY_AGAIN_AFTER)
+            await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _connect(self, client: Client, lost: asyncio.Event) -> None:
         async def left() -> None:
@@ -213,9 +213,9 @@ class Link:
             closed_cb=left,
             allow_reconnect=False,
             max_reconnect_attempts=1,
-            connect_timeout=CONNECT_WITHIN,  # type: ignore[arg-type]  # seconds, whole or not
+            connect_timeout=CONNECT_SECONDS,  # type: ignore[arg-type]  # seconds, whole or not
             reconnect_time_wait=0,
-            ping_interval=LISTEN_EVERY,  # type: ignore[arg-type]
+            ping_interval=PING_SECONDS,  # type: ignore[arg-type]
             user=self.address.credentials.get("user"),
             password=self.address.credentials.get("password"),
             token=self.address.credentials.get("token"),
@@ -259,7 +259,7 @@ async def _end_of(client: Client, lost: asyncio.Event) -> None:
     """Return when the connection is given up. The library tells of it once its socket is closed: that may take long."""
     while not (client.is_closed or lost.is_set()):
         with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_EVERY):
+            async with asyncio.timeout(LINK_LOOK_SECONDS):
                 await lost.wait()
 
 

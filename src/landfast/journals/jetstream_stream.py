@@ -16,7 +16,7 @@ from landfast import telemetry
 from landfast.domain.errors import ConfigError, JournalUnavailableError
 from landfast.domain.ids import InboxId
 from landfast.journals.jetstream_address import BrokerAddress
-from landfast.journals.jetstream_link import HEADERS_ROOM, Link
+from landfast.journals.jetstream_link import HEADERS_BYTES, Link
 
 PARTITIONS = 8
 """Lanes are spread over so many subjects, each with a consumer of its own: more drainers than that would not make one
@@ -25,7 +25,7 @@ inbox faster, and on a cluster each consumer is a group of servers that elects i
 REPLICAS = 3
 """One may be lost with its disk, and the two others still agree."""
 
-WINDOW = 120
+DUPLICATE_WINDOW_SECONDS = 120
 """Seconds in which the stream knows a message again: the first retries of a sender. What comes later the inbox knows;
 a longer window would cost the broker memory for each message in it."""
 
@@ -38,7 +38,7 @@ FOREIGN = "foreign"
 OWNER = "landfast_inbox"
 """Under this name the stream's metadata hold the inbox that its messages are for."""
 
-SECOND = 1_000_000_000
+SECOND_NANOSECONDS = 1_000_000_000
 NOT_FOUND, IN_USE, NO_CLUSTER, TOO_FEW_SERVERS = 10059, 10058, 10074, 10005
 """The codes of JetStream's errors that Landfast tells apart."""
 
@@ -61,7 +61,7 @@ class Found:
     def room(self, max_payload: int) -> int:
         """Bytes of one body that it takes, on a server with that limit."""
         largest = max(0, int(self.config.get("max_msg_size", 0)))  # 0 for as many as the server does
-        return min(max_payload, largest or max_payload) - HEADERS_ROOM
+        return min(max_payload, largest or max_payload) - HEADERS_BYTES
 
 
 async def prepare(link: Link, inbox: InboxId, *, create: bool, to_append: bool = True) -> Found:
@@ -159,7 +159,7 @@ def wanted(address: BrokerAddress, inbox: InboxId, *, replicas: int) -> dict[str
         "retention": "workqueue",
         "discard": "new",
         "num_replicas": replicas,
-        "duplicate_window": WINDOW * SECOND,
+        "duplicate_window": DUPLICATE_WINDOW_SECONDS * SECOND_NANOSECONDS,
         "metadata": {OWNER: inbox.hex()},
     }
 

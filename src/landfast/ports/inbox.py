@@ -1,7 +1,7 @@
-"""The inbox: what came in. One port for each of those who use it.
+"""The inbox: what came in. One port for each of those who use it, and `Inbox` for who passes the whole of it on.
 
 All times are the database's own where it has a clock (PostgreSQL), the injected clock elsewhere (SQLite). Every
-transition is one statement, or one transaction on SQLite, that repeats its guard, and follows `domain.lifecycle`.
+transition is one statement or one transaction that repeats its guard, and is a move of `domain.lifecycle`.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Workbench(Protocol):
 
     async def resume(self, *, limit: int) -> int:
         """Make paused events ready whose switch is in force no longer, oldest first, at most `limit`; how many. The
-        reason of a paused event names its switch, as `domain.switch` does: so a switch that is released while a worker
+        reason of a paused event names its switch, as `domain.switch` does: so a switch that is lifted while a worker
         pauses an event for it, or by one that dies right after, leaves nothing behind. Each adds one line of
         history."""
         ...
@@ -213,16 +213,14 @@ class Switchboard(Protocol):
     async def throw(
         self, kind: SwitchKind, name: str, *, why: str, who: str, lasting: float | None = None, at_once: bool = False
     ) -> None:
-        """In force from now on, for so many seconds or until it is released. One that was thrown before is
+        """In force from now on, for so many seconds or until it is lifted. One that was thrown before is
         replaced."""
         ...
 
-    async def release(self, kind: SwitchKind, name: str) -> bool:
+    async def lift(self, kind: SwitchKind, name: str) -> bool:
         """In force no longer; whether it was there."""
         ...
 
 
-class InboxStore(
-    Recorder, Workbench, Archive, Auditable, Memory, Switchboard, KeyStore, ErasableInbox, Store, Protocol
-):
-    """All views of one inbox, as a driver's object has to be."""
+class Inbox(Recorder, Workbench, Archive, Auditable, Memory, Switchboard, ErasableInbox, KeyStore, Store, Protocol):
+    """Every view of one inbox: what one driver object is."""

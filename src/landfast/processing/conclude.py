@@ -8,26 +8,24 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import assert_never
 
-import msgspec
-
 from landfast import telemetry
 from landfast.domain.errors import StoreError, UnexpectedError
-from landfast.domain.ids import HandlerName, ReceiptDigest
+from landfast.domain.ids import HandlerName
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Outcome, Receipt, Settlement, Tries
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import ReceiptStore
-from landfast.processing.budget import RetryBudget
-from landfast.processing.error_text import MESSAGE_AT_MOST, logged, name_of, text_of, trace_of
+from landfast.processing.control.retry_budget import RetryBudget
+from landfast.processing.findings import Findings, Reason
+from landfast.processing.handlers.error_text import MESSAGE_CHARACTERS, logged, name_of, text_of, trace_of
 from landfast.processing.judge import Judgement, Ruling, judge
-from landfast.processing.work import Buried, Deferred, Done, Failed, Paused, Result, Spent, Work
+from landfast.processing.work import Buried, ClaimedEvent, Deferred, Done, Failed, Paused, Result, Spent, Work
 
 SAME_TRACE = "(the same trace as the attempt before)"
 """Instead of one: an event that fails for three days has some 140 attempts, and traces are nine tenths of each."""
 
-LOOKS_AGAIN = 60.0
-"""Seconds until an event is looked at of which one handler is switched off and another has to be tried again: neither
-waits for the other longer than this."""
+PAUSED_LOOK_SECONDS = 60.0
+"""One handler of an event is switched off, and another has to be tried again: neither waits for the other longer."""
 
 SLOW_NEIGHBOUR = "slow_neighbour"
 """Why an event is given back that was claimed with one that takes long."""
@@ -43,117 +41,67 @@ _TRIED_AND_DONE = Tries(came_to=Outcome.DONE)
 
 
 @dataclass(slots=True)
-class Tomb:
-    """A handler that is to be buried, or was."""
-
-    reason: str = ""
-    error: str = ""
-    message: str = ""
-
-    @classmethod
-    def read(cls, note: bytes) -> Tomb:
-        try:
-            return msgspec.json.decode(note, type=cls)
-        except msgspec.MsgspecError:  # written by somebody else, or by another version
-            return cls("tombstone", message=note.decode("utf-8", "replace")[:MESSAGE_AT_MOST])
-
-    def note(self) -> bytes:
-        return msgspec.json.encode({"reason": self.reason, "error": self.error, "message": self.message})
-
-
-@dataclass(slots=True)
-class Docket:
-    """One event's case, filled in handler by handler."""
-
-    claim: Claim
-    tries: dict[HandlerName, Tries]
-    digest: ReceiptDigest | None = None
-    attempts: list[Attempt] = field(default_factory=list)
-    burials: dict[Work, Tomb] = field(default_factory=dict)
-    """To be committed as tombstones."""
-    tombs: list[tuple[str, Tomb]] = field(default_factory=list)
-    """Committed tombstones, with their handlers."""
-    pauses: list[Tomb] = field(default_factory=list)
-    """Handlers that are switched off, each with its switch."""
-    delays: list[float] = field(default_factory=list)
-    counted: bool = False
-    """At least one of the delays follows a counted attempt."""
-    why: Tomb | None = None
-    """Why it waits, for whoever looks at it meanwhile."""
-
-    @property
-    def is_over(self) -> bool:
-        return not self.delays and not self.pauses
-
-    @property
-    def done(self) -> tuple[HandlerName, ...]:
-        return tuple([name for name, tries in self.tries.items() if tries.came_to is Outcome.DONE])
-
-    @property
-    def buried(self) -> frozenset[str]:
-        return frozenset(name for name, _ in self.tombs)
-
-
-@dataclass(slots=True)
 class Conclusion:
     ledger: ReceiptStore
     clock: Clock
     chance: Chance
     budgets: dict[HandlerName, RetryBudget] = field(default_factory=dict)
 
-    async def conclude(self, cases: Sequence[tuple[Claim, Mapping[Work, Result]]]) -> list[Settlement]:
-        dockets = [self._open(claim, results) for claim, results in cases]
-        await self._bury(dockets)
-        await self._look_back(dockets)
-        return [_settlement(docket) for docket in dockets]
+    async def conclude(self, events: Sequence[ClaimedEvent]) -> list[Settlement]:
+        """What each event comes to. Some were decided before anything ran."""
+        decided = [event.settlement for event in events if event.settlement is not None]
+        found = [self._findings(event.claim, event.results) for event in events if event.settlement is None]
+        await self._bury(found)
+        await self._look_back(found)
+        return decided + [_settlement(findings) for findings in found]
 
-    def _open(self, claim: Claim, results: Mapping[Work, Result]) -> Docket:
-        docket = Docket(claim, dict(claim.tries))
+    def _findings(self, claim: Claim, results: Mapping[Work, Result]) -> Findings:
+        findings = Findings(claim, dict(claim.tries))
         for work, result in results.items():
-            docket.digest = work.receipt.digest
+            findings.digest = work.receipt.digest
             name = work.handler.name
             match result:
                 case Done():
-                    docket.tries[name] = _TRIED_AND_DONE
+                    findings.tries[name] = _TRIED_AND_DONE
                     outcome = "done" if result.ran else "skipped"
-                    docket.attempts.append(Attempt(name, work.event.attempt, outcome, _ms(result.seconds)))
+                    findings.attempts.append(Attempt(name, work.event.attempt, outcome, _ms(result.seconds)))
                 case Buried():
-                    docket.tries[name] = Tries(came_to=Outcome.DEAD)
-                    docket.tombs.append((name, Tomb.read(result.note)))
+                    findings.tries[name] = Tries(came_to=Outcome.DEAD)
+                    findings.tombstones.append((name, Reason.read(result.note)))
                 case Spent():
-                    docket.burials[work] = Tomb(result.reason, message=result.message)
+                    findings.burials[work] = Reason(result.reason, message=result.message)
                 case Deferred():
-                    docket.delays.append(result.after)
-                    docket.why = docket.why or Tomb(result.why, message=result.message[:MESSAGE_AT_MOST])
+                    findings.delays.append(result.after)
+                    findings.why = findings.why or Reason(result.why, message=result.message[:MESSAGE_CHARACTERS])
                 case Paused():
-                    docket.pauses.append(Tomb(result.reason, message=result.message[:MESSAGE_AT_MOST]))
+                    findings.pauses.append(Reason(result.reason, message=result.message[:MESSAGE_CHARACTERS]))
                 case Failed():
-                    self._judge(docket, work, result)
+                    self._judge(findings, work, result)
                 case _:
                     assert_never(result)
-        return docket
+        return findings
 
-    def _judge(self, docket: Docket, work: Work, failed: Failed) -> None:
+    def _judge(self, findings: Findings, work: Work, failed: Failed) -> None:
         handler = work.handler
-        before = docket.tries.get(handler.name, Tries())
+        before = findings.tries.get(handler.name, Tries())
         judgement = self._judgement(work, failed, before)
         line = _line(work, failed, judgement)
         digest = hashlib.sha256(line.trace.encode("utf-8", "replace")).hexdigest()[:16]
         if digest == before.trace and judgement.ruling is Ruling.RETRY:
             line = replace(line, trace=SAME_TRACE)
-        docket.attempts.append(line)
+        findings.attempts.append(line)
         _log(work, line, failed.error, judgement)
-        tomb = Tomb(judgement.reason, line.error, line.message)
+        reason = Reason(judgement.reason, line.error, line.message)
         match judgement.ruling:
             case Ruling.POSTPONE:
-                docket.delays.append(judgement.after)
-                docket.why = tomb
+                findings.delays.append(judgement.after)
+                findings.why = reason
             case Ruling.RETRY:
                 budget = self.budgets.setdefault(handler.name, RetryBudget())
                 after = budget.delay(judgement.after, now=self.clock.monotonic())
                 due = self.clock.now() + timedelta(seconds=after)
                 uncharged = 0.0 if judgement.charged is None else judgement.after - judgement.charged
-                docket.tries[handler.name] = Tries(
+                findings.tries[handler.name] = Tries(
                     before.count + 1,
                     before.spent + failed.seconds + after - uncharged,
                     due,
@@ -161,12 +109,12 @@ class Conclusion:
                     total=handler.backoff.total,
                     trace=digest,
                 )
-                docket.delays.append(after)
-                docket.counted = True
-                docket.why = tomb
+                findings.delays.append(after)
+                findings.counted = True
+                findings.why = reason
             case Ruling.BURY:
-                docket.tries[handler.name] = Tries(before.count + 1, before.spent + failed.seconds)
-                docket.burials[work] = tomb
+                findings.tries[handler.name] = Tries(before.count + 1, before.spent + failed.seconds)
+                findings.burials[work] = reason
             case _:
                 assert_never(judgement.ruling)
 
@@ -191,88 +139,87 @@ class Conclusion:
             telemetry.error("not_judged", event=work.claim.event_id, handler=handler.name, why=logged(unexpected))
             return judged(UnexpectedError())
 
-    async def _bury(self, dockets: Sequence[Docket]) -> None:
+    async def _bury(self, found: Sequence[Findings]) -> None:
         """Commit the tombstones. A conflict means that somebody finished it after all: then it is done, not dead.
 
         Crash before the COMMIT: the lease expires, and the next claim comes to the same judgement. After it: the next
         claim finds the tombstone and only settles.
         """
-        for docket in dockets:
-            for work, tomb in docket.burials.items():
-                forced = frozenset({work.receipt} if docket.claim.forced else ())
+        for findings in found:
+            for work, reason in findings.burials.items():
+                forced = frozenset({work.receipt} if findings.claim.forced else ())
                 try:
-                    tombstone = Receipt(work.receipt, Outcome.DEAD, tomb.note())
+                    tombstone = Receipt(work.receipt, Outcome.DEAD, reason.note())
                     [stands] = await self.ledger.bury([tombstone], forced=forced)
                 except StoreError as error:
-                    docket.delays.append(1.0)
-                    docket.counted = True  # its next attempt is its last again, whatever the count says
-                    docket.why = replace(tomb, message=f"{tomb.message} (not buried yet: {error})")
+                    findings.delays.append(1.0)
+                    findings.counted = True  # its next attempt is its last again, whatever the count says
+                    findings.why = replace(reason, message=f"{reason.message} (not buried yet: {error})")
                     continue
-                docket.tries[work.handler.name] = Tries(came_to=stands.outcome)
+                findings.tries[work.handler.name] = Tries(came_to=stands.outcome)
                 if stands.outcome is Outcome.DEAD:
-                    docket.tombs.append((work.handler.name, tomb))
+                    findings.tombstones.append((work.handler.name, reason))
 
-    async def _look_back(self, dockets: Sequence[Docket]) -> None:
+    async def _look_back(self, found: Sequence[Findings]) -> None:
         """A handler that ran in an earlier claim may be gone from the code by now. Its tombstone still makes the event
         a dead letter, and its receipt still is one of those that make it done."""
         digests = {
-            docket.digest: docket
-            for docket in dockets
-            if docket.digest is not None and docket.is_over and _was_claimed_before(docket.claim)
+            findings.digest: findings
+            for findings in found
+            if findings.digest is not None and findings.is_over and _was_claimed_before(findings.claim)
         }
         if not digests:
             return
         try:
             receipts = await self.ledger.receipts(list(digests))
         except StoreError as error:
-            for docket in digests.values():
-                docket.delays.append(1.0)
-                docket.why = Tomb("infrastructure", message=str(error))
+            for findings in digests.values():
+                findings.delays.append(1.0)
+                findings.why = Reason("infrastructure", message=str(error))
             return
         for receipt in receipts:
-            docket = digests[receipt.key.digest]
-            name, is_of_this_run = receipt.key.handler, receipt.key.run == docket.claim.run
-            if receipt.outcome is Outcome.DEAD and is_of_this_run and name not in docket.buried:
-                docket.tombs.append((name, Tomb.read(receipt.result or b"{}")))
-            elif receipt.outcome is Outcome.DONE and receipt.key.run <= docket.claim.run:
-                docket.tries[name] = _TRIED_AND_DONE
-        for docket in digests.values():
+            findings = digests[receipt.key.digest]
+            name, is_of_this_run = receipt.key.handler, receipt.key.run == findings.claim.run
+            if receipt.outcome is Outcome.DEAD and is_of_this_run and name not in findings.buried:
+                findings.tombstones.append((name, Reason.read(receipt.result or b"{}")))
+            elif receipt.outcome is Outcome.DONE and receipt.key.run <= findings.claim.run:
+                findings.tries[name] = _TRIED_AND_DONE
+        for findings in digests.values():
             # The ledger was restored, and has forgotten it: the event has not.
-            marked = (name for name, tries in docket.tries.items() if tries.came_to is Outcome.DEAD)
-            docket.tombs += [(name, Tomb("tombstone")) for name in marked if name not in docket.buried]
+            marked = (name for name, tries in findings.tries.items() if tries.came_to is Outcome.DEAD)
+            findings.tombstones += [(name, Reason("tombstone")) for name in marked if name not in findings.buried]
 
 
 def _was_claimed_before(claim: Claim) -> bool:
     return bool(claim.tries) or claim.suspect or claim.run > 1
 
 
-def _settlement(docket: Docket) -> Settlement:
-    claim = docket.claim
-    if docket.delays:
-        signal, who, tomb = Signal.RETRY if docket.counted else Signal.POSTPONE, "", docket.why
-        if docket.why is not None and docket.why.reason in GIVES_BACK and not docket.counted:
+def _settlement(findings: Findings) -> Settlement:
+    claim = findings.claim
+    signal, handler, why = Signal.FINISH, "", Reason()
+    if findings.delays:
+        signal, why = Signal.RETRY if findings.counted else Signal.POSTPONE, findings.why or why
+        if why.reason in GIVES_BACK and not findings.counted:
             signal = Signal.RELEASE
-        if docket.pauses:
-            docket.delays.append(LOOKS_AGAIN)
-    elif docket.pauses:
-        signal, who, tomb = Signal.PAUSE, "", docket.pauses[0]
-    elif docket.tombs:
-        signal, (who, tomb) = Signal.BURY, docket.tombs[0]
-    else:
-        signal, who, tomb = Signal.FINISH, "", None
+        if findings.pauses:
+            findings.delays.append(PAUSED_LOOK_SECONDS)
+    elif findings.pauses:
+        signal, why = Signal.PAUSE, findings.pauses[0]
+    elif findings.tombstones:
+        signal, (handler, why) = Signal.BURY, findings.tombstones[0]
     return Settlement(
         event_id=claim.event_id,
         run=claim.run,
         token=claim.token,
         signal=signal,
-        due_in=min(docket.delays, default=0.0),
-        tries=docket.tries if signal is not Signal.FINISH else NO_TRIES,
-        attempts=tuple(docket.attempts),
-        handler=who,
-        reason=tomb.reason if tomb else "",
-        error=tomb.error if tomb else "",
-        message=tomb.message if tomb else "",
-        handlers=docket.done if signal is Signal.FINISH else (),
+        due_in=min(findings.delays, default=0.0),
+        tries=findings.tries if signal is not Signal.FINISH else NO_TRIES,
+        attempts=tuple(findings.attempts),
+        handler=handler,
+        reason=why.reason,
+        error=why.error,
+        message=why.message,
+        handlers=findings.done if signal is Signal.FINISH else (),
     )
 
 

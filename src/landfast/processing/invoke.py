@@ -18,12 +18,12 @@ from typing import Any
 
 from landfast import telemetry
 from landfast.domain.errors import DeadlineError
-from landfast.processing import threads as threads_module
-from landfast.processing.error_text import logged, name_of
-from landfast.processing.stacks import in_one_line, stack_of_task, stack_of_thread
-from landfast.processing.threads import Call, Outcome, Threads
+from landfast.processing.handlers import threads as threads_module
+from landfast.processing.handlers.error_text import logged, name_of
+from landfast.processing.handlers.stacks import in_one_line, stack_of_task, stack_of_thread
+from landfast.processing.handlers.threads import Call, Ending, Threads
 
-GRACE = 5.0
+CANCEL_GRACE_SECONDS = 5.0
 """Seconds that a cancelled function gets to clean up before it is given up as hung."""
 
 LEFT_BEHIND: set[asyncio.Task[None] | Call] = set()
@@ -41,8 +41,8 @@ class RecalledError(Exception):
 
 
 class HandlerRaisedError(Exception):
-    """Whatever the user's function raised, carried as an ordinary exception: SystemExit, KeyboardInterrupt or a
-    CancelledError of its own making must not take the worker along."""
+    """Carries what the user's function raised as an ordinary exception: a SystemExit, KeyboardInterrupt or
+    CancelledError of the function's own must not end the worker."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(name_of(error))
@@ -54,7 +54,7 @@ class Run:
     """A function that runs on the loop."""
 
     task: asyncio.Task[None]
-    ended: asyncio.Future[Outcome]
+    ended: asyncio.Future[Ending]
     rings_at: float
     handler: str = ""
     is_late: bool = False
@@ -65,8 +65,8 @@ class Run:
 
 
 class Watch:
-    """One timer for all functions on a loop: it cancels who is past its deadline, and reports who runs on after that. A
-    timer for each would cost as much as decoding its event.
+    """One timer for all functions on a loop. It cancels a function at its deadline, and reports one that still runs
+    after that. A timer for each would cost as much as decoding its event.
 
     `hung` is called for a function that will not end. Where it returns, the function is left behind."""
 
@@ -78,7 +78,7 @@ class Watch:
 
     def begin(self, function: Callable[[], Any], deadline: float, handler: str = "") -> Run:
         loop = asyncio.get_running_loop()
-        ended: asyncio.Future[Outcome] = loop.create_future()
+        ended: asyncio.Future[Ending] = loop.create_future()
         rings_at = loop.time() + deadline
         run = Run(loop.create_task(_boxed(function, ended)), ended, rings_at, handler=handler)
         self._running.add(run)
@@ -113,7 +113,7 @@ class Watch:
                     self._give_up(run)
                 else:
                     # A function that swallows its cancellation runs on; the alarm outlives it.
-                    run.is_late, run.rings_at = True, now + GRACE
+                    run.is_late, run.rings_at = True, now + CANCEL_GRACE_SECONDS
                     _cancel(run.task)
                     run.stack = stack_of_task(run.task)
         finally:  # without its timer no function of this worker has a deadline any more
@@ -151,7 +151,7 @@ async def invoke(
     return result
 
 
-async def _on_loop(function: Callable[[], Any], deadline: float, watch: Watch, handler: str) -> Outcome:
+async def _on_loop(function: Callable[[], Any], deadline: float, watch: Watch, handler: str) -> Ending:
     run = watch.begin(function, deadline, handler)
     try:
         result, error = await run.ended
@@ -171,8 +171,8 @@ async def _on_loop(function: Callable[[], Any], deadline: float, watch: Watch, h
     return None, error
 
 
-async def _boxed(function: Callable[[], Any], ended: asyncio.Future[Outcome]) -> None:
-    outcome: Outcome
+async def _boxed(function: Callable[[], Any], ended: asyncio.Future[Ending]) -> None:
+    outcome: Ending
     try:
         outcome = await function(), None
     except BaseException as error:  # noqa: BLE001 - out of a task SystemExit would end the loop, and all of the worker
@@ -184,7 +184,7 @@ async def _boxed(function: Callable[[], Any], ended: asyncio.Future[Outcome]) ->
 async def _end_with_its_worker(task: asyncio.Task[None]) -> None:
     _cancel(task)
     try:
-        await asyncio.wait({task}, timeout=GRACE)
+        await asyncio.wait({task}, timeout=CANCEL_GRACE_SECONDS)
     finally:
         if not task.done() and task not in LEFT_BEHIND:
             _report_outliving(stack_of_task(task))
@@ -193,19 +193,19 @@ async def _end_with_its_worker(task: asyncio.Task[None]) -> None:
 
 async def _in_thread(
     function: Callable[[], Any], deadline: float, threads: Threads, hung: Callable[[], None]
-) -> Outcome:
+) -> Ending:
     call = threads.start(function)
     loop = asyncio.get_running_loop()
     try:
         finished, _ = await asyncio.wait({call.ended}, timeout=deadline)
     except asyncio.CancelledError:
-        loop.call_later(GRACE, _outlives_its_worker, call)
+        loop.call_later(CANCEL_GRACE_SECONDS, _outlives_its_worker, call)
         raise
     if finished:
         return call.ended.result()
     # A thread cannot be cancelled. Its transaction is taken away now; if it never ends, its process must.
     threads.overran(call)
-    loop.call_later(GRACE, _give_up_thread, call, threads, hung)
+    loop.call_later(CANCEL_GRACE_SECONDS, _give_up_thread, call, threads, hung)
     return None, _late(deadline, _stack_of(call))
 
 

@@ -15,19 +15,19 @@ from landfast.domain.fault import Fault
 from landfast.domain.outcome import Tries
 from landfast.domain.verdict import GiveUp, RetryLater
 
-TRANSIENT_HTTP = frozenset({408, 409, 423, 425, 429})
+TRANSIENT_STATUSES = frozenset({408, 409, 423, 425, 429})
 
-AWAY_HTTP = frozenset({408, 429})
+AWAY_STATUSES = frozenset({408, 429})
 """Together with 5xx: the answers of a service that cannot serve anybody now. 409, 423 and 425 are about one request."""
 
-AWAY = frozenset(
+AWAY_CLASS_NAMES = frozenset(
     {"ConnectionError", "TimeoutError", "DeadlineError", "gaierror"}  # Python's own, requests', ours
     | {"TransportError", "Timeout", "ClientConnectionError"}  # httpx's, requests', aiohttp's
 )
 """Classes, by name, that say of themselves or of their heirs: there was no answer. By name, because the clients are the
 user's dependencies, not ours."""
 
-ASKED_AT_MOST_SECONDS = 365 * 86_400.0
+ASKED_DELAY_SECONDS_AT_MOST = 365 * 86_400.0
 """A year: a longer wait is a typing mistake, and a date so far away that a database cannot hold it is none."""
 
 
@@ -83,17 +83,17 @@ def judge(
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether it says that something the handler depends on does not answer, whatever it is asked."""
+    """Whether it says that something the handler depends on does not answer any question."""
     status = _http_status(error)
     if status is not None:
-        return status >= 500 or status in AWAY_HTTP
-    return any(kind.__name__ in AWAY for kind in type(error).__mro__)
+        return status >= 500 or status in AWAY_STATUSES
+    return any(kind.__name__ in AWAY_CLASS_NAMES for kind in type(error).__mro__)
 
 
 def _is_permanent(error: BaseException) -> bool:
     status = _http_status(error)
     if status is not None:
-        return 400 <= status < 500 and status not in TRANSIENT_HTTP
+        return 400 <= status < 500 and status not in TRANSIENT_STATUSES
     if isinstance(error, msgspec.ValidationError):
         return True
     # By name, because pydantic is the user's dependency, not ours.
@@ -104,7 +104,7 @@ def _is_permanent(error: BaseException) -> bool:
 def _asked_delay(error: BaseException, now: datetime) -> float | None:
     """The delay that the error itself asks for: RetryLater's, or a Retry-After header's, which is at most a day."""
     if isinstance(error, RetryLater):
-        return min(error.after, ASKED_AT_MOST_SECONDS)
+        return min(error.after, ASKED_DELAY_SECONDS_AT_MOST)
     headers = _attribute(_attribute(error, "response"), "headers") or _attribute(error, "headers")
     text = _header(headers, "Retry-After") if _http_status(error) is not None else None
     if text is None:

@@ -16,12 +16,12 @@ from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Settlement
 from landfast.ports.clock import Clock
 from landfast.ports.inbox import Workbench
-from landfast.processing.leases import Leases
+from landfast.processing.control.leases import Leases
 
-WAITING_AT_MOST = 5_000
+UNSETTLED_AT_MOST = 5_000
 """Settlements held back while the inbox is away; beyond it the hands wait too, and memory stays bounded."""
 
-BATCH = 500
+SETTLE_BATCH_EVENTS = 500
 
 
 class Settler:
@@ -37,7 +37,7 @@ class Settler:
     async def submit(self, settlements: Sequence[Settlement]) -> None:
         """Take these; return when there is room for more, or at the stop."""
         self.add(settlements)
-        await self._until(lambda: len(self._waiting) < WAITING_AT_MOST or self._stopping)
+        await self._until(lambda: len(self._waiting) < UNSETTLED_AT_MOST or self._stopping)
 
     def add(self, settlements: Sequence[Settlement]) -> None:
         self._waiting.extend(settlements)
@@ -52,7 +52,7 @@ class Settler:
         self._closing = False
         while True:
             await self._until(lambda: bool(self._waiting) or self._closing)
-            batch = self._waiting[:BATCH]
+            batch = self._waiting[:SETTLE_BATCH_EVENTS]
             if not batch:
                 return
             try:
@@ -85,7 +85,7 @@ class Settler:
             await self._changed.wait()
 
     def _tell(self) -> None:
-        # It wakes all who wait now; whoever waits later waits for the next change.
+        # This wakes all that wait now. What waits later waits for the next change.
         self._changed.set()
         self._changed.clear()
 

@@ -20,15 +20,15 @@ from landfast.domain.json_limits import excess
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.ports.clock import Clock
 from landfast.ports.ledger import LedgerTransaction, ReceiptStore
-from landfast.processing.error_text import name_of, text_of
+from landfast.processing.fairness.pace import GROUP_SECONDS_AT_MOST
+from landfast.processing.handlers.error_text import name_of, text_of
+from landfast.processing.handlers.registry import Handler, Registry
+from landfast.processing.handlers.threads import Threads
+from landfast.processing.handlers.transaction import BlockingTransaction, Stage, Transaction
 from landfast.processing.invoke import HandlerRaisedError, Watch, invoke
-from landfast.processing.pace import HANDLER_TIME
-from landfast.processing.registry import Handler, Registry
-from landfast.processing.threads import Threads
-from landfast.processing.transaction import BlockingTransaction, Stage, Transaction
 from landfast.processing.work import Buried, Done, Result, Work
 
-RESULT_AT_MOST = 64 * 1024
+RESULT_BYTES_AT_MOST = 64 * 1024
 """Bytes of a handler's stored result: ids and a compact response, not a second copy of the body."""
 
 
@@ -49,6 +49,16 @@ class Handled:
     seconds: dict[ReceiptKey, float] = field(default_factory=dict)
     results: list[tuple[ReceiptKey, bytes]] = field(default_factory=list)
     effects: list[StagedEffect] = field(default_factory=list)
+
+    def note(self, receipt: ReceiptKey, lent: Transaction | BlockingTransaction, stage: Stage, result: Any) -> None:
+        """What the handler has asked for and what it returned. HandlerRaisedError where either cannot be committed."""
+        try:
+            lent.check_awaited()
+        except UserError as error:
+            raise HandlerRaisedError(error) from error
+        if result is not None:
+            self.results.append((receipt, _encoded(result)))
+        self.effects.extend(stage.staged.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,38 +101,26 @@ class Transactor:
         for number, work in enumerate(works):
             if number:
                 await tx.reset()
+            handler, stage = work.handler, Stage(self.registry, work.receipt, work.event)
+            lent = Transaction(tx.handle, stage) if handler.is_async else BlockingTransaction(tx.handle, stage)
             started = self.clock.monotonic()
             try:
-                await self._call(tx, work, handled)
+                result = await invoke(
+                    partial(handler.function, work.event, lent),
+                    is_async=handler.is_async,
+                    deadline=handler.deadline,
+                    threads=self.threads,
+                    watch=self.watch,
+                    handler=handler.name,
+                )
+                handled.note(work.receipt, lent, stage, result)
             except HandlerRaisedError as raised:
                 raise StumbledError(work, raised.error, self.clock.monotonic() - started) from raised.error
-            seconds = self.clock.monotonic() - started
-            handled.seconds[work.receipt] = seconds
-            spent += seconds
-            if spent > HANDLER_TIME:
+            handled.seconds[work.receipt] = self.clock.monotonic() - started
+            spent += handled.seconds[work.receipt]
+            if spent > GROUP_SECONDS_AT_MOST:
                 break
         return handled
-
-    async def _call(self, tx: LedgerTransaction, work: Work, handled: Handled) -> None:
-        handler = work.handler
-        stage = Stage(self.registry, work.receipt, work.event)
-        own = Transaction(tx.handle, stage)
-        user_tx = own if handler.is_async else BlockingTransaction(tx.handle, stage, asyncio.get_running_loop())
-        result = await invoke(
-            partial(handler.function, work.event, user_tx),
-            is_async=handler.is_async,
-            deadline=handler.deadline,
-            threads=self.threads,
-            watch=self.watch,
-            handler=handler.name,
-        )
-        try:
-            own.check_awaited()
-        except UserError as error:
-            raise HandlerRaisedError(error) from error
-        if result is not None:
-            handled.results.append((work.receipt, _encoded(result)))
-        handled.effects.extend(stage.staged.values())
 
     async def _withdraw(self, tx: LedgerTransaction, ours: Sequence[Work], handled: Handled) -> None:
         unreached = [work.receipt for work in ours if work.receipt not in handled.seconds]
@@ -151,6 +149,8 @@ def _encoded(result: Any) -> bytes:
         ) from error
     if what := excess(encoded):
         raise HandlerRaisedError(UserError(f"the handler's return value {what}; return ids"))
-    if len(encoded) > RESULT_AT_MOST:
-        raise HandlerRaisedError(UserError(f"the handler's return value is over {RESULT_AT_MOST} bytes; return ids"))
+    if len(encoded) > RESULT_BYTES_AT_MOST:
+        raise HandlerRaisedError(
+            UserError(f"the handler's return value is over {RESULT_BYTES_AT_MOST} bytes; return ids")
+        )
     return encoded

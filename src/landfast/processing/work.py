@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from landfast.domain.event import Event
 from landfast.domain.fault import Fault
 from landfast.domain.outcome import Claim, ReceiptKey, Settlement
-from landfast.processing.registry import Handler
+from landfast.processing.handlers.registry import Handler
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +79,7 @@ Result = Done | Buried | Failed | Spent | Deferred | Paused
 
 
 @dataclass(slots=True)
-class Plan:
+class ClaimedEvent:
     """One claimed event: what is to run, and what came of it."""
 
     claim: Claim

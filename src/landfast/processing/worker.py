@@ -5,46 +5,47 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from enum import IntEnum
 from functools import partial
 from typing import Any
 
 from landfast import telemetry
 from landfast.domain.effect import ClaimedEffect
-from landfast.domain.errors import StoreError
 from landfast.domain.ids import InboxId, Token, WorkerId, token
 from landfast.domain.outcome import Claim
 from landfast.ports.clock import Chance, Clock
+from landfast.ports.inbox import Inbox
 from landfast.ports.ledger import EffectStore, ReceiptStore
 from landfast.ports.wakeup import Wakeup
-from landfast.processing.claiming import Claiming
+from landfast.processing.claim import Claiming
 from landfast.processing.conclude import Conclusion
-from landfast.processing.crew import ENOUGH, Crew
-from landfast.processing.effect_loop import EffectLoop
+from landfast.processing.control.breakers import Breakers
+from landfast.processing.control.gate import Gate
+from landfast.processing.control.leases import Leases
+from landfast.processing.control.loops import Loops
+from landfast.processing.control.requeue import Requeue
+from landfast.processing.control.stopping import Stopping
+from landfast.processing.control.suspects import Suspects
+from landfast.processing.control.switches import SWITCH_POLL_SECONDS, Pauses, Switches
+from landfast.processing.effects.loop import EffectLoop
+from landfast.processing.effects.perform import Performance
 from landfast.processing.execute import Execution
-from landfast.processing.gate import Gate
+from landfast.processing.fairness.hand_pool import HandPool
+from landfast.processing.fairness.pace import Pace
+from landfast.processing.fairness.relief import Relief
+from landfast.processing.fairness.shares import Shares
 from landfast.processing.group import Grouping
-from landfast.processing.invoke import GRACE, Watch, kill_this_process
-from landfast.processing.leases import Leases
-from landfast.processing.loops import Loops
-from landfast.processing.outages import Outages
-from landfast.processing.pace import Pace
-from landfast.processing.perform import Performance
-from landfast.processing.registry import Registry
-from landfast.processing.relief import Relief
-from landfast.processing.requeue import Requeue
+from landfast.processing.handlers.registry import Registry
+from landfast.processing.handlers.threads import Threads
+from landfast.processing.hands import Hands
+from landfast.processing.invoke import CANCEL_GRACE_SECONDS, Watch, kill_this_process
+from landfast.processing.prepare import Preparation
 from landfast.processing.settle import Settler
-from landfast.processing.shares import Hold, Shares
-from landfast.processing.stopping import Stopping
-from landfast.processing.suspects import Suspects
-from landfast.processing.switches import LOOK_EVERY, Bench, Pauses, Switches
-from landfast.processing.threads import Threads
 from landfast.processing.transact import Transactor
 
-POLL = 1.0
-"""Seconds between looks at the inbox when nobody nudges us: what a lost wakeup costs at most."""
+WAKEUP_POLL_SECONDS = 1.0
+"""Between looks at the inbox when nobody nudges us: what a lost wakeup costs at most."""
 
 LAST_SETTLEMENTS_SECONDS = 5.0
 """For what is not settled yet when a worker stops. An inbox that says nothing must not use up the grace of ten seconds;
@@ -53,21 +54,12 @@ what is left is found by its receipt."""
 Loop = Callable[[], Coroutine[Any, Any, None]]
 
 
-class Took(IntEnum):
-    """What a claim came to."""
-
-    NOTHING = 0
-    ALL_THERE_WAS = 1
-    ALL_IT_ASKED_FOR = 2
-    """There may be more."""
-
-
 class Worker:
     def __init__(
         self,
         *,
         registry: Registry,
-        bench: Bench,
+        bench: Inbox,
         ledger: ReceiptStore,
         effects: EffectStore,
         wakeup: Wakeup,
@@ -80,37 +72,37 @@ class Worker:
         hung: Callable[[], None] = kill_this_process,
         tell_suspects: Callable[[], None] | None = None,
     ) -> None:
-        """`tell_suspects` is called once a second while there are suspects, for whoever runs them. Without it they run
-        here, between the others."""
+        """`tell_suspects` is called once a second while there are suspects: another process runs them. Without it they
+        run here, between the others."""
         self._bench = bench
         self._effects = effects
         self._wakeup = wakeup
         self._clock = clock
         self._worker = worker
-        self._hands = hands
+        self._count = hands
         self._lease = lease
         self._claims = 0
         self._stopping = Stopping(clock)
-        self._crew = Crew(hands, clock)
+        self._pool = HandPool(hands, clock)
         self._shares = Shares(hands, registry.handlers, registry.source_limits)
         self._staged = asyncio.Event()
-        self._gate = Gate(clock, lambda: registry.longest_deadline() + GRACE)
+        self._gate = Gate(clock, lambda: registry.longest_deadline() + CANCEL_GRACE_SECONDS)
         self._tell_suspects = tell_suspects
         self._threads = Threads()
         self._leases, self._effect_leases = Leases(), Leases()
-        self.outages = Outages(clock, has_handler=lambda name: any(name == one.name for one in registry.handlers))
+        self.breakers = Breakers(clock, has_handler=lambda name: any(name == one.name for one in registry.handlers))
         pauses = Pauses()
-        self._switches = Switches(bench, self.outages, pauses, clock, worker.hex(), self._crew.call)
+        self._switches = Switches(bench, self.breakers, pauses, clock, worker.hex(), self._pool.call)
         self._requeue = Requeue(bench, registry)
         self._settler = Settler(bench, clock, self._leases)
         watch = Watch(hung)
         self._switches.recall = lambda: watch.recall(pauses.taken_back(registry.handlers))
         transactor = Transactor(ledger, registry, clock, self._threads, watch, self._staged)
-        grouping = Grouping(transactor, ledger, self._stopping.is_set, self.outages, pauses)
-        concluding = Conclusion(ledger, clock, chance)
-        self._execution = Execution(inbox, registry, grouping, self.outages, concluding, clock, pauses, self._shares)
-        self._claiming = Claiming(bench, self._shares, self._execution, lease)
-        self._relief = Relief(self._execution, self._shares, self._crew, self._settler)
+        preparation = Preparation(inbox, registry, clock, pauses)
+        grouping = Grouping(transactor, ledger, self._stopping.is_set, self.breakers, pauses, self._shares)
+        self._execution = Execution(preparation, grouping, Conclusion(ledger, clock, chance), self._shares)
+        self._relief = Relief(self._execution, self._shares, self._pool, self._settler)
+        self._hands = self._working(Claiming(bench, self._shares, preparation, lease))
         self._suspects = self._running_suspects()
         self._effect_loop = self._performing(Performance(effects, registry, clock, chance, self._threads, watch))
 
@@ -119,7 +111,7 @@ class Worker:
         # By this line the worker is found that `events show` names.
         telemetry.info("worker_started", worker=self._worker, host=socket.gethostname(), pid=os.getpid())
         suspects, tell = self._suspects, self._tell_suspects
-        work: dict[str, Loop] = {f"hand {number}": partial(self._hand, number) for number in range(self._hands)}
+        work: dict[str, Loop] = {f"hand {number}": partial(self._hands.work, number) for number in range(self._count)}
         work["suspects"] = suspects.run_between if tell is None else partial(suspects.report, tell)
         work["effects"] = self._effect_loop.run
         await self._work(work)
@@ -134,8 +126,8 @@ class Worker:
         await self._work({"suspects": run_all})
 
     async def _work(self, work: Mapping[str, Loop]) -> None:
-        """Until all of them have ended. A loop that ends without being told to, by a bug or by a stray cancellation,
-        ends all of it with an error."""
+        """Until all of them have ended. A loop that ends although nobody stopped it, by a bug or by a stray
+        cancellation, ends the worker with an error."""
         loops = Loops(self._stopping.is_set)
         try:
             settling = loops.start("settler", self._settler.run())
@@ -156,7 +148,7 @@ class Worker:
     def stop(self) -> None:
         self._stopping.set()
         self._staged.set()
-        self._crew.dismiss()
+        self._pool.dismiss()
         self._settler.stop()
 
     async def let_go(self) -> None:
@@ -173,9 +165,9 @@ class Worker:
             await self._switches.look()
             await self._requeue.look()
             pace = Pace()
-            while await self._take(pace) or await self._suspects.take() or await self._effect_loop.take():
+            while await self._hands.take(pace) or await self._suspects.take() or await self._effect_loop.take():
                 await self._settler.flush()
-                if self.outages.untold:
+                if self.breakers.untold:
                     await self._switches.look()
         finally:
             self._settler.close()
@@ -197,59 +189,23 @@ class Worker:
     async def _hear_first(self, loops: Loops) -> None:
         """Nothing is claimed before it is known what operators have paused."""
         while not (self._stopping.is_set() or self._switches.heard.is_set()):
-            await self._stopping.pause(LOOK_EVERY, self._switches.heard)
+            await self._stopping.pause(SWITCH_POLL_SECONDS, self._switches.heard)
             loops.check()
 
-    async def _hand(self, number: int) -> None:
-        pace = Pace()
-        if number >= ENOUGH:
-            await self._crew.rest()  # all at once they would open as many connections, to take one event each
-        while not self._stopping.is_set():
-            try:
-                with self.outages.turn() as may_start:
-                    if may_start:
-                        async with self._gate.shared():
-                            took = await self._take(pace)
-            except StoreError as error:
-                self.outages.trip(str(error))
-                continue
-            if not may_start:
-                await self._stopping.pause(max(0.05, self.outages.wait()))
-            elif took is not Took.ALL_IT_ASKED_FOR or self._crew.is_crowded():
-                # Whatever comes from now on rings for us. To look at once would find little, and pay a whole round of
-                # statements for it.
-                await self._crew.rest()
-
-    async def _take(self, pace: Pace) -> Took:
-        """Claim, execute, settle."""
-        hold = self._shares.open()
-        try:
-            is_probe = self.outages.infrastructure.is_open
-            taken = await self._claiming.claim(hold, pace, token=self._token(), is_probe=is_probe)
-            if taken.is_more or self._shares.is_waited_for(hold):
-                self._crew.call()
-            await self._process(taken.claims, taken.pace, hold)
-        finally:
-            self._shares.close(hold)
-            if self._shares.is_waited_for(hold):
-                self._crew.call()
-        if taken.is_more:
-            return Took.ALL_IT_ASKED_FOR
-        return Took.ALL_THERE_WAS if taken.claims else Took.NOTHING
-
-    async def _process(self, claims: Sequence[Claim], pace: Pace, hold: Hold | None = None) -> bool:
-        if not claims:
-            return False
-        token, count, hold = claims[0].token, len(claims), hold or Hold()
-        self._leases.took(token, count)
-        try:
-            with self._relief.of(hold):
-                settlements = await self._execution.execute(claims, pace, hold)
-        except BaseException:
-            self._leases.gave_back(token, count - hold.let_go)
-            raise
-        await self._settler.submit(settlements)
-        return True
+    def _working(self, claiming: Claiming) -> Hands:
+        return Hands(
+            claiming=claiming,
+            execution=self._execution,
+            settler=self._settler,
+            shares=self._shares,
+            relief=self._relief,
+            leases=self._leases,
+            pool=self._pool,
+            breakers=self.breakers,
+            gate=self._gate,
+            stopping=self._stopping,
+            new_token=self._token,
+        )
 
     def _performing(self, performance: Performance) -> EffectLoop:
         return EffectLoop(
@@ -261,7 +217,7 @@ class Worker:
             new_token=self._token,
             staged=self._staged,
             stopping=self._stopping,
-            is_safe=lambda: not self.outages.unsafe,
+            is_safe=lambda: not self.breakers.unsafe,
         )
 
     def _running_suspects(self) -> Suspects:
@@ -272,7 +228,7 @@ class Worker:
             new_token=self._token,
             run=self._run_suspect,
             stopping=self._stopping,
-            outages=self.outages,
+            breakers=self.breakers,
             threads=self._threads,
             gate=self._gate,
             clock=self._clock,
@@ -280,7 +236,7 @@ class Worker:
 
     async def _run_suspect(self, claim: Claim | ClaimedEffect) -> None:
         if isinstance(claim, Claim):
-            await self._process([claim], Pace())
+            await self._hands.run_alone(claim)
         else:
             await self._effect_loop.perform(claim)
         await self._settler.flush()
@@ -288,14 +244,14 @@ class Worker:
     async def _listen(self) -> None:
         """Wake one hand per hint, and one a second without any: a hand that finds much wakes the next."""
         while True:
-            await self._wakeup.wait(POLL)
-            self._crew.call()
+            await self._wakeup.wait(WAKEUP_POLL_SECONDS)
+            self._pool.call()
 
     async def _agree(self) -> None:
-        """With all other workers, on what is to be left alone: once a second, and at once when we know better."""
+        """Agree with all other workers on what is left alone: once a second, and at once when a breaker moves here."""
         while not self._stopping.is_set():
             await self._switches.look()
-            await self._stopping.pause(LOOK_EVERY, self.outages.changed)
+            await self._stopping.pause(SWITCH_POLL_SECONDS, self.breakers.changed)
 
     def _token(self) -> Token:
         self._claims += 1

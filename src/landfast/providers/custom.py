@@ -30,7 +30,8 @@ from landfast.domain.errors import ConfigError
 from landfast.providers.dedup import key_rule
 from landfast.providers.handshake import Handshake, Proof
 from landfast.providers.locations import read_at
-from landfast.providers.profile import Profile, Redelivery
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Redelivery
 from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.schemes.token import TokenScheme

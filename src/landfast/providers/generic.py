@@ -7,8 +7,10 @@ from difflib import get_close_matches
 from typing import Any
 
 from landfast.domain.errors import ConfigError
-from landfast.providers.profile import Profile, Sample
-from landfast.providers.schemes.signed import Encoding, SignedScheme
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Sample
+from landfast.providers.schemes.signature_headers import Encoding
+from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.schemes.timestamps import Unit
 
 NAME = "generic"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -248,3 +248,12 @@ def _one_line(value: bytes) -> bytes:
     if len(value) > LONGEST_ECHO or not value.isascii() or not value.decode().isprintable():
         raise UnverifiedError("the value cannot stand in a header")
     return value
+
+
+def met(handshakes: Sequence[Handshake], request: Request, secret: Secret | None) -> Greeting | None:
+    """The answer of the first that the request is."""
+    for each in handshakes:
+        greeting = each.met(request, secret)
+        if greeting is not None:
+            return greeting
+    return None

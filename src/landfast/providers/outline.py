@@ -11,6 +11,8 @@ from typing import Any, TypedDict
 
 import msgspec
 
+from landfast.providers.locations import paths as paths_of
+
 Decode = Callable[[bytes | str], Any]
 Tree = dict[str, "Tree | None"]
 """Fields by name, with those below them; None for one that is read whole."""
@@ -19,6 +21,14 @@ Scalar = str | int | float | bool | None
 """What an id, a type or a time can be."""
 
 _read_scalar = msgspec.json.Decoder(Scalar).decode
+
+
+def outlined(places: Sequence[str], key_places: Sequence[str] | None, *kinds: str) -> Callable[[bytes | str], Any]:
+    """A decoder of what the profile reads there; of all, where the key is made of all."""
+    if key_places is None:
+        return msgspec.json.decode
+    read, whole = ([path for place in some for path in paths_of(place, *kinds)] for some in (places, key_places))
+    return outline(read, whole=whole)
 
 
 def outline(paths: Iterable[Sequence[str]], *, whole: Iterable[Sequence[str]] = ()) -> Decode:

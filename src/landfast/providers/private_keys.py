@@ -12,9 +12,10 @@ from landfast.ports.provider import PublicKey, Secret
 from landfast.providers.profile import Profile
 from landfast.providers.schemes import Scheme
 from landfast.providers.schemes.anyof import AnyOf
+from landfast.providers.schemes.compact_token import NAMES
 from landfast.providers.schemes.ebay import EbayScheme
 from landfast.providers.schemes.jws import JwsScheme
-from landfast.providers.schemes.jwt import NAMES, JwtScheme
+from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.schemes.paypal import PayPalScheme
 from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.schemes.sns import SnsScheme

@@ -9,8 +9,6 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Literal
 
-import msgspec
-
 from landfast.domain.answer import Answer
 from landfast.domain.body import light, moment
 from landfast.domain.delivery import NO_SIBLINGS, Head, Headers, Identity, Siblings
@@ -19,10 +17,12 @@ from landfast.domain.legible import is_legible, legible
 from landfast.ports.provider import NO_KEYS, Greeting, Hidden, Proven, Secret, Signature
 from landfast.providers.coverage import unsigned_headers
 from landfast.providers.dedup import KeyRule, key_rule, places_read, reads_type, storable
-from landfast.providers.handshake import CHALLENGE, Handshake
+from landfast.providers.found_event import FoundEvent
+from landfast.providers.handshake import CHALLENGE, Handshake, met
 from landfast.providers.items import Item, Slice, slicer
-from landfast.providers.locations import Pick, Read, Sight, as_text, first_at, paths, pick_at, read_at
-from landfast.providers.outline import outline
+from landfast.providers.locations import Pick, Read, Sight, as_text, first_at, pick_at, read_at
+from landfast.providers.outline import outlined
+from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.request import Request
 from landfast.providers.schemes import Coverage, Scheme, once
 
@@ -42,37 +42,6 @@ REFUSALS = frozenset([498, *(status.value for status in HTTPStatus if status >= 
 TOLERANCE = 300.0
 """Seconds that a signed timestamp may be away from our clock, either way: what Stripe, Slack and Standard Webhooks all
 recommend. Longer lets a captured request live longer; shorter refuses senders whose clocks drift."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Redelivery:
-    """What is known of how a sender tries again; None for what is not. Seconds."""
-
-    timeout: float | None = None
-    """How long it waits for an answer."""
-    window: float | None = None
-    """From its first attempt to its last; 0 for a sender that never tries again."""
-    delays: tuple[float, ...] | None = None
-    """Between the attempts."""
-    success: str = "2xx"
-    ends_on: str | None = None
-    """What answer makes it give up at once."""
-    is_ordered: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """A realistic request of this provider, written here. `{id}` and `{type}` in its text are filled in; of a type with
-    a dot, `{type.first}` and `{type.rest}` are the two parts, and a field that comes to nothing is left out."""
-
-    type: str
-    data: Any
-    """The body, as data."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    is_form: bool = False
-    encoded: str | None = None
-    """The field of a form that is sent in base64."""
-    id: str = "sample_1001"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +67,7 @@ class Profile:
     refusal: int = 401
     thanks: Answer | None = None
     methods: tuple[str, ...] = ("POST",)
-    redelivery: Redelivery = Redelivery()
+    redelivery: Redelivery = Redelivery()  # noqa: RUF009 - it is frozen
     fetch_back: bool = False
     environments: tuple[str, ...] = ()
     proves_account: bool = True
@@ -162,8 +131,8 @@ class Profile:
                 - {*self.methods, *(each.method for each in self.handshakes if each.is_signed)}
             ),
             "_methods": frozenset([*self.methods, *(each.method for each in self.handshakes)]),
-            "_decode": _outlined(places, key_places, "body", "form"),
-            "_decode_item": _outlined(places, key_places, "item"),
+            "_decode": outlined(places, key_places, "body", "form"),
+            "_decode_item": outlined(places, key_places, "item"),
         }
         for name, value in derived.items():  # a frozen dataclass computes derived fields this way: once, here
             object.__setattr__(self, name, value)
@@ -216,7 +185,7 @@ class Profile:
 
     def greet(self, head: Head, secrets: Sequence[Secret], *, url: str = "") -> Greeting | None:
         # The first secret answers: a sender that changes over asks again with the new one.
-        return _met(self._unsigned, Request(head, b"", url, self.given), secrets[0] if secrets else None)
+        return met(self._unsigned, Request(head, b"", url, self.given), secrets[0] if secrets else None)
 
     def present(self, head: Head) -> Signature:
         if self._type_headers:
@@ -257,7 +226,7 @@ class Profile:
         return None if at is None else at.timestamp()
 
     def handshake(self, proven: Proven) -> Greeting | None:
-        return _met(self._signed, proven.request, proven.secret) if self._signed else None
+        return met(self._signed, proven.request, proven.secret) if self._signed else None
 
     def find(self, proven: Proven, received_at: datetime) -> Sequence[FoundEvent]:
         request: Request = proven.request
@@ -322,44 +291,6 @@ class Profile:
         if not self._has_parents:
             return {}
         return {id(raw): light(raw) for raw in {id(item.parent): item.parent for item in items}.values()}
-
-
-class FoundEvent:
-    """Implements the Found port: the key at once, the rest when it is asked for."""
-
-    __slots__ = ("_identity", "_own", "_profile", "_sight", "key")
-
-    def __init__(self, profile: Profile, sight: Sight, body: bytes, own: bytes | None) -> None:
-        self._profile = profile
-        self._sight = sight
-        self._own = own
-        """Its exact bytes, where the request brings several events."""
-        self._identity: Identity | None = None
-        self.key = profile.key_of(sight, body)
-
-    def identity(self, received_at: datetime) -> Identity:
-        # Kept: where types are not signed, the mark of an event needs it before its delivery does.
-        if self._identity is None:
-            profile, sight = self._profile, self._sight
-            at = profile.moment_of(sight, received_at)
-            self._identity = Identity(self.key, profile.type_of(sight), profile.entity_of(sight), at, self._own)
-        return self._identity
-
-
-def _met(handshakes: Sequence[Handshake], request: Request, secret: Secret | None) -> Greeting | None:
-    for each in handshakes:
-        greeting = each.met(request, secret)
-        if greeting is not None:
-            return greeting
-    return None
-
-
-def _outlined(places: Sequence[str], key_places: Sequence[str] | None, *kinds: str) -> Callable[[bytes | str], Any]:
-    """A decoder of what the profile reads there; of all, where the key is made of all."""
-    if key_places is None:
-        return msgspec.json.decode
-    read, whole = ([path for place in some for path in paths(place, *kinds)] for some in (places, key_places))
-    return outline(read, whole=whole)
 
 
 def _shown(text: str) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 from landfast.providers.dedup import places_read
 from landfast.providers.locations import split_place
-from landfast.providers.profile import Profile, Sample
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Sample
 from landfast.providers.template import Template
 
 

@@ -11,7 +11,7 @@ from landfast.domain.errors import ConfigError
 from landfast.ports.provider import PublicKey, Secret
 from landfast.providers.profile import Profile
 
-SHORTEST = 16
+SECRET_BYTES_AT_LEAST = 16
 """Bytes: 128 bits, if they are random. What is shorter can be guessed from one captured request."""
 
 
@@ -39,9 +39,9 @@ def load_secret(
         key = provider.decode_secret(text)
     except ConfigError as error:
         raise ConfigError(f"{origin}: {error}") from None
-    if len(key) < SHORTEST and not isinstance(key, PublicKey) and not allow_short:
+    if len(key) < SECRET_BYTES_AT_LEAST and not isinstance(key, PublicKey) and not allow_short:
         raise ConfigError(
-            f"{origin}: the secret has {len(key)} bytes, and under {SHORTEST} it can be guessed; "
+            f"{origin}: the secret has {len(key)} bytes, and under {SECRET_BYTES_AT_LEAST} it can be guessed; "
             "choose a longer one, or write allow_short_secret = true in the source"
         )
     return Secret(name, key, active_from, retired_at)

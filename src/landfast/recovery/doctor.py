@@ -7,20 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
 
 from landfast.domain.census import Census
 from landfast.domain.effect import UNKNOWN_EFFECT, EffectState
 from landfast.domain.errors import LandfastError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
-from landfast.ports.inbox import Archive, Switchboard, Workbench
+from landfast.ports.inbox import Archive, Inbox, Switchboard, Workbench
 from landfast.ports.ledger import EffectStore, Ledger, ReceiptStore
 from landfast.ports.store import Store
 from landfast.recovery.switches import open_breakers, paused
 
 MIGRATE = "run landfast migrate"
-HELD = "landfast held list says why; then landfast held release, or landfast held discard"
+HELD = "landfast held list says why; then landfast held admit, or landfast held discard"
 
 UNHANDLED = (
     'register a handler for what you want; for the rest write ignore = [...] or unhandled = "done" under its source.'
@@ -40,7 +39,7 @@ EFFECTS_LOOKED_AT = 1_000
 REPEATS = "repeats:"
 """What the meters of an intake are called that count them, before the source's name."""
 
-LONG = 900.0
+LONG_DELAY_SECONDS = 900.0
 """Seconds: by then somebody may ask where an order is. Most that failed once are done long before."""
 
 
@@ -58,11 +57,7 @@ class Check:
     fix: str = ""
 
 
-class Patient(Archive, Workbench, Switchboard, Store, Protocol):
-    """An inbox."""
-
-
-async def examine_inbox(inbox: Patient, *, now: datetime) -> Sequence[Check]:
+async def examine_inbox(inbox: Inbox, *, now: datetime) -> Sequence[Check]:
     store = await _problems("inbox", inbox)
     if store.level is Level.FAIL:
         return [store]  # whatever is asked of it next may fail for the same reason, in worse words
@@ -72,11 +67,11 @@ async def examine_inbox(inbox: Patient, *, now: datetime) -> Sequence[Check]:
         await _states(inbox, State.DEAD, "landfast dead list, then fix the cause and landfast replay state:dead"),
         await _states(inbox, State.HELD, HELD),
         await _unhandled(inbox),
-        await _waiting(inbox, now - timedelta(seconds=LONG)),
+        await _waiting(inbox, now - timedelta(seconds=LONG_DELAY_SECONDS)),
         await _suspects(inbox),
         *await _paused(inbox),
         *await _breakers(inbox),
-        *await _boots(inbox, now - timedelta(seconds=LONG)),
+        *await _boots(inbox, now - timedelta(seconds=LONG_DELAY_SECONDS)),
     ]
 
 
@@ -140,13 +135,18 @@ async def _waiting(inbox: Archive, before: datetime) -> Check:
     old = Filter(state=State.DELAYED, before=before)
     count = await inbox.count(old, at_most=COUNT_AT_MOST)
     if not count:
-        return Check("delayed events", Level.OK, f"none for longer than {LONG / 60:.0f} minutes")
+        return Check("delayed events", Level.OK, f"none for longer than {LONG_DELAY_SECONDS / 60:.0f} minutes")
     (one,) = await inbox.find(old, limit=1) or (None,)
     why = "" if one is None else ", ".join(filter(None, (one.handler, one.reason, one.error, one.message)))
     example = "" if one is None else f", such as {one.source}/{one.key}{f' ({why})' if why else ''}"
     fix = "put right what they wait for; they go on by themselves. See landfast events list state:delayed"
     more = " or more" if count == COUNT_AT_MOST else ""
-    return Check("delayed events", Level.WARN, f"{count:,}{more} for longer than {LONG / 60:.0f} minutes{example}", fix)
+    return Check(
+        "delayed events",
+        Level.WARN,
+        f"{count:,}{more} for longer than {LONG_DELAY_SECONDS / 60:.0f} minutes{example}",
+        fix,
+    )
 
 
 async def _suspects(inbox: Workbench) -> Check:
@@ -181,7 +181,7 @@ async def _breakers(inbox: Switchboard) -> Sequence[Check]:
 
 async def _boots(inbox: Archive, before: datetime) -> Sequence[Check]:
     census = await inbox.census()
-    ready = Check("ready events", Level.OK, f"none for longer than {LONG / 60:.0f} minutes")
+    ready = Check("ready events", Level.OK, f"none for longer than {LONG_DELAY_SECONDS / 60:.0f} minutes")
     if census.oldest_ready is not None and census.oldest_ready < before:
         fix = "see that a worker runs and keeps up: landfast serve, or landfast work"
         ready = Check(

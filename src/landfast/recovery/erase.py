@@ -8,26 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from landfast.domain.erasure import Erased
 from landfast.domain.filter import Filter
 from landfast.domain.ids import InboxId, receipt_digest
 from landfast.domain.summary import Cursor, EventSummary
 from landfast.ports.erasure import ErasableInbox, ErasableLedger
-from landfast.ports.inbox import Archive
+from landfast.ports.inbox import Inbox
 
 T = TypeVar("T")
 
-CHUNK = 100
+ERASE_CHUNK_EVENTS = 100
 """Events per transaction: some milliseconds, so that intake and workers do not wait for it."""
 
 AGAIN = "erased again"
 """Who erased it, where one of the two databases had forgotten that it was."""
-
-
-class Inbox(Archive, ErasableInbox, Protocol):
-    """An inbox, as far as it is needed here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,7 @@ async def erase(inbox: Inbox, ledger: ErasableLedger, identity: InboxId, chosen:
     """All that match. Stopped anywhere, it has erased some of them; the same call goes on with the others."""
     report = Report()
     cursor: Cursor | None = None
-    while found := await inbox.find(chosen, limit=CHUNK, after=cursor):
+    while found := await inbox.find(chosen, limit=ERASE_CHUNK_EVENTS, after=cursor):
         cursor = Cursor(found[-1].received_at, found[-1].event_id)
         part = await erase_these(inbox, ledger, identity, found, who=who)
         report = Report(report.erased + part.erased, report.before + part.before, report.in_hand + part.in_hand)
@@ -90,7 +86,7 @@ async def scrub(inbox: ErasableInbox, ledger: ErasableLedger) -> bool:
 
 
 def _chunks(found: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (found[start : start + CHUNK] for start in range(0, len(found), CHUNK))
+    return (found[start : start + ERASE_CHUNK_EVENTS] for start in range(0, len(found), ERASE_CHUNK_EVENTS))
 
 
 def _in_the_ledger(event: EventSummary, identity: InboxId) -> Erased:

@@ -1,4 +1,4 @@
-"""Held events: an operator says whether they are processed. Nothing releases one by itself."""
+"""Held events: an operator says whether they are processed. Nothing admits one by itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from landfast.domain.lifecycle import State
 from landfast.domain.summary import Cursor
 from landfast.ports.inbox import Archive
 
-CHUNK = 200
+HELD_CHUNK_EVENTS = 200
 """Events per transaction, as in a replay: intake and workers never wait for it."""
 
 COUNT_AT_MOST = 1_000_000
@@ -33,7 +33,7 @@ BECAUSE: Mapping[str, str] = MappingProxyType(
 
 
 class Decision(StrEnum):
-    RELEASE = "release"
+    ADMIT = "admit"
     """Process it as any other event."""
     DISCARD = "discard"
     """Make it a dead letter."""
@@ -55,7 +55,7 @@ async def decide(archive: Archive, chosen: Filter, decision: Decision, *, who: s
     """Decide about all that match, newest first; how many. If it is interrupted, the same filter goes on with it: what
     was decided is held no longer."""
     decided, cursor = 0, None
-    while found := await archive.find(chosen, limit=CHUNK, after=cursor):
+    while found := await archive.find(chosen, limit=HELD_CHUNK_EVENTS, after=cursor):
         cursor = Cursor(found[-1].received_at, found[-1].event_id)
         decided += await _decide(archive, [event.event_id for event in found], decision, who)
     return decided
@@ -67,5 +67,5 @@ async def decide_one(archive: Archive, event: EventId, decision: Decision, *, wh
 
 
 async def _decide(archive: Archive, events: list[EventId], decision: Decision, who: str) -> int:
-    move = archive.admit if decision is Decision.RELEASE else archive.discard
+    move = archive.admit if decision is Decision.ADMIT else archive.discard
     return await move(events, who=who)

@@ -11,24 +11,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from landfast.domain.census import BootCount, Census, SourceTally
 from landfast.domain.effect import EffectState
 from landfast.domain.lifecycle import State
-from landfast.ports.audit import Auditable
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.inbox import Archive
+from landfast.ports.inbox import Archive, Inbox
 from landfast.ports.ledger import Ledger
 from landfast.recovery.audit import EXAMPLES, Audit, audit
 from landfast.recovery.elsewhere import Elsewhere, elsewhere
 
-REPORTED_WITHIN = 10
+REPORT_SECONDS = 10
 """Seconds to wait until every running boot has reported once more: each does within three."""
-
-
-class ProvableInbox(Archive, Auditable, Protocol):
-    """An inbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +66,7 @@ def _nobody(_walked: int, _of: int) -> None: ...
 
 
 async def prove(
-    inbox: ProvableInbox,
+    inbox: Inbox,
     ledger: Ledger,
     *,
     clock: Clock,
@@ -92,7 +86,7 @@ async def prove(
     return conclude(census, audited, found, effects=await ledger.counts(), recount=recount)
 
 
-async def _recount(inbox: ProvableInbox) -> Recount:
+async def _recount(inbox: Inbox) -> Recount:
     before = await inbox.census()
     states: Counter[State | None] = Counter()
     async for chunk in inbox.recount():
@@ -102,7 +96,7 @@ async def _recount(inbox: ProvableInbox) -> Recount:
 
 async def _heard_of_all(inbox: Archive, first: Census, clock: Clock) -> Census:
     later = first
-    for _ in range(REPORTED_WITHIN):
+    for _ in range(REPORT_SECONDS):
         if later.heard_since is None or (first.at is not None and later.heard_since > first.at):
             break
         await clock.sleep(1.0)

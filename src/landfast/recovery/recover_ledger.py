@@ -15,7 +15,7 @@ from landfast.ports.inbox import Archive
 from landfast.ports.ledger import ReceiptStore
 from landfast.recovery.receipts import ask_ledger
 
-CHUNK = 500
+RECOVER_CHUNK_EVENTS = 500
 """Events per question to the ledger: a page of digests, answered in milliseconds."""
 
 
@@ -38,7 +38,7 @@ async def recover_ledger(
     """Make every done event received since then that lacks a `done` receipt ready again, in the same run."""
     inbox = await archive.identity()
     total = Recovered(0, 0, 0)
-    async for events in archive.walk_done(Filter(since=since), chunk=CHUNK):
+    async for events in archive.walk_done(Filter(since=since), chunk=RECOVER_CHUNK_EVENTS):
         lost = [event.event_id for event in (await ask_ledger(ledger, inbox, events)).lacking]
         # Crash before it: they are still done, and the next walk finds them. After it: they are ready.
         recovered = await archive.recover(lost, who=who) if lost and not dry else 0

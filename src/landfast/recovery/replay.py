@@ -19,7 +19,7 @@ from landfast.domain.summary import Cursor, EventSummary
 from landfast.ports.clock import Clock
 from landfast.ports.inbox import Archive
 
-CHUNK = 200
+REPLAY_CHUNK_EVENTS = 200
 """Events per transaction: a few milliseconds, so that intake and workers never wait for a replay, and so little that
 stopping between two is prompt."""
 
@@ -67,7 +67,7 @@ async def replay(
     listing only ever goes on to older ones."""
     began = clock.monotonic()
     progress = Progress(0, 0, since_mark)
-    size = CHUNK if rate is None else max(1, min(CHUNK, int(rate)))
+    size = REPLAY_CHUNK_EVENTS if rate is None else max(1, min(REPLAY_CHUNK_EVENTS, int(rate)))
     cursor: Cursor | None = None
     while found := await archive.find(chosen, limit=size, after=cursor):
         cursor = Cursor(found[-1].received_at, found[-1].event_id)

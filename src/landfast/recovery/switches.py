@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from landfast.domain.switch import Switch, SwitchKind
-from landfast.ports.inbox import Switchboard, Workbench
+from landfast.ports.inbox import Inbox, Switchboard
 
-CHUNK = 1_000
+RESUME_CHUNK_EVENTS = 1_000
 """Events that are made ready in one statement, so that no claim waits for a whole backlog."""
-
-
-class Bench(Workbench, Switchboard, Protocol):
-    """An inbox."""
 
 
 async def paused(board: Switchboard) -> Sequence[Switch]:
@@ -26,15 +21,15 @@ async def open_breakers(board: Switchboard) -> Sequence[Switch]:
     return [switch for switch in await board.switches() if switch.kind is SwitchKind.BREAKER]
 
 
-async def resume(inbox: Bench, kind: SwitchKind, name: str) -> int | None:
-    """Release the switch and make ready what it had paused; how many, or None where it was not thrown.
+async def resume(inbox: Inbox, kind: SwitchKind, name: str) -> int | None:
+    """Lift the switch and make ready what it had paused; how many, or None where it was not thrown.
 
     Crash between the two: the workers find what waits for nothing. A worker that has not heard of it yet may pause a
     few more; the workers find those, too.
     """
-    if not await inbox.release(kind, name):
+    if not await inbox.lift(kind, name):
         return None
     total = 0
-    while count := await inbox.resume(limit=CHUNK):
+    while count := await inbox.resume(limit=RESUME_CHUNK_EVENTS):
         total += count
     return total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -12,7 +12,7 @@ from landfast.domain.delivery import Delivery, Identity
 from landfast.domain.ids import Token, WorkerId
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Settlement
-from landfast.ports.inbox import Archive, Recorder, Workbench
+from landfast.ports.inbox import Inbox
 
 DAWN = datetime(2026, 3, 2, 9, 30, 0, 123456, tzinfo=UTC)
 """When test time begins: a Monday, with microseconds, so that lost precision shows."""
@@ -20,10 +20,6 @@ DAWN = datetime(2026, 3, 2, 9, 30, 0, 123456, tzinfo=UTC)
 WORKER = WorkerId(b"worker-1")
 LEASE = 30.0
 DELAY = 60.0
-
-
-class Inbox(Recorder, Workbench, Archive, Protocol):
-    """All three views of one inbox."""
 
 
 def delivery(
@@ -75,7 +71,7 @@ def failure(signal: Signal = Signal.RETRY) -> dict[str, Any]:
 _ROADS: dict[State, Signal] = {
     State.READY: Signal.RELEASE,
     State.DELAYED: Signal.RETRY,
-    State.UNHANDLED: Signal.SHELVE,
+    State.UNHANDLED: Signal.NO_HANDLER,
     State.PAUSED: Signal.PAUSE,
     State.DONE: Signal.FINISH,
     State.DEAD: Signal.BURY,

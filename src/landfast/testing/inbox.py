@@ -24,7 +24,7 @@ from landfast.domain.delivery import Head
 from landfast.domain.errors import SenderError, UserError
 from landfast.intake.answers import answer_to
 from landfast.intake.receive import Intake
-from landfast.ports.inbox import InboxStore
+from landfast.ports import inbox as ports
 from landfast.processing.worker import Worker
 from landfast.providers.signing import sample, signed_request
 from landfast.testing.keys import Pair, pair_for
@@ -58,7 +58,7 @@ class TestInbox:
 
     ledger: sqlite3.Connection
     """The ledger's file, where your handlers write: create your tables and look at them here."""
-    archive: InboxStore
+    archive: ports.Inbox
     """The inbox as operators see it."""
 
     def __init__(self, inbox: Inbox) -> None:
@@ -128,7 +128,7 @@ class TestInbox:
             inbox.settings,
             store=store,
             ledger=ledger,
-            hands=1,
+            concurrency=1,
             workers=1,
             # Nothing of the real one's surroundings.
             redis=None,

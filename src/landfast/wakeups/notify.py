@@ -13,13 +13,13 @@ from landfast.wakeups.local import LocalWakeup
 CHANNEL = "landfast"
 """One for each database, as there is one inbox in it."""
 
-RETRY_AFTER = 0.5
+LISTEN_RETRY_SECONDS = 0.5
 """Seconds between two tries to connect. The poll of a second goes on meanwhile."""
 
-ANSWERS_WITHIN = 5.0
+LISTEN_ANSWER_SECONDS = 5.0
 """Seconds for connecting, and for one NOTIFY."""
 
-PROBE_AFTER = 30.0
+LISTEN_PROBE_SECONDS = 30.0
 """Seconds of silence until we ask whether anybody is still there: a cut cable says nothing."""
 
 _LOST = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, ValueError)
@@ -61,15 +61,15 @@ class NotifyWakeup:
             with suppress(*_LOST):
                 connection = await asyncpg.connect(
                     self._dsn,
-                    timeout=ANSWERS_WITHIN,
-                    command_timeout=ANSWERS_WITHIN,
+                    timeout=LISTEN_ANSWER_SECONDS,
+                    command_timeout=LISTEN_ANSWER_SECONDS,
                     server_settings={"application_name": "landfast wakeup"},
                 )
                 try:
                     await self._converse(connection)
                 finally:
                     connection.terminate()
-            await asyncio.sleep(RETRY_AFTER)
+            await asyncio.sleep(LISTEN_RETRY_SECONDS)
 
     async def _converse(self, connection: asyncpg.Connection[asyncpg.Record]) -> None:
         await connection.add_listener(CHANNEL, lambda *_: self._bell.nudge())
@@ -79,7 +79,7 @@ class NotifyWakeup:
         self._bell.nudge()
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(PROBE_AFTER):
+                async with asyncio.timeout(LISTEN_PROBE_SECONDS):
                     await self._pending.wait()
             is_nudge = self._pending.is_set()
             self._pending.clear()

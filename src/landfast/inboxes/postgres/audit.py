@@ -25,8 +25,7 @@ RECOUNTED_AT_ONCE = 5_000
 
 
 class Auditing:
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+    _connections: Connections
 
     async def newest_line(self) -> int:
         async with self._connections.working() as connection:
@@ -39,7 +38,7 @@ class Auditing:
 
     async def finished(self, *, after: int, upto: int) -> Sequence[Finished]:
         async with self._connections.working() as connection:
-            return [rows.finished(row) for row in await connection.fetch(SQL["finished"], after, upto)]
+            return [rows.finished(row) for row in await connection.fetch(SQL["finished"], after, upto, State.DONE)]
 
     async def audit_marks(self, _inbox: InboxId) -> Sequence[Mark]:
         async with self._connections.working() as connection:
@@ -48,14 +47,14 @@ class Auditing:
     async def set_audit_mark(self, _inbox: InboxId, mark: Mark) -> None:
         # Dead before the COMMIT: the next audit begins at the mark before.
         async with self._connections.transaction() as connection:
-            await connection.fetchval(SQL["done_mark_lock"])
+            await connection.fetchval(SQL["done_mark_lock"], State.DONE)
             await _set_mark(connection, mark)
 
     async def move_audit_mark(self, _inbox: InboxId, mark: Mark, *, seen: Mark | None) -> bool:
         # Dead before the COMMIT: the next audit begins at the mark before.
         async with self._connections.transaction() as connection:
             # Whoever sets a mark locks this row first, so nobody sets one between the look and the COMMIT.
-            await connection.fetchval(SQL["done_mark_lock"])
+            await connection.fetchval(SQL["done_mark_lock"], State.DONE)
             newest = [Mark(row["seq"], row["nonce"]) for row in await connection.fetch(SQL["audit_marks"], 1)]
             is_as_seen = newest == ([] if seen is None else [seen])
             if is_as_seen:
@@ -66,7 +65,9 @@ class Auditing:
         after: bytes | None = b""
         while after is not None:
             async with self._connections.working() as connection:
-                found = await connection.fetch(SQL["recount"], after, RECOUNTED_AT_ONCE)
+                found = await connection.fetch(
+                    SQL["recount"], after, RECOUNTED_AT_ONCE, State.READY, State.CLAIMED, State.DONE
+                )
             after = max((row["last"] for row in found), default=None)
             if found:
                 yield Counter({State(row["state"]) if row["state"] else None: row["count"] for row in found})

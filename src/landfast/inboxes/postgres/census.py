@@ -20,7 +20,7 @@ from landfast.domain.census import (
     tallies_of,
 )
 from landfast.domain.ids import BootId, InboxId
-from landfast.domain.lifecycle import State
+from landfast.domain.lifecycle import LISTED, State
 from landfast.inboxes.postgres.audit import complete_to
 from landfast.inboxes.postgres.connection import Connections
 from landfast.inboxes.postgres.statements import SQL
@@ -42,8 +42,7 @@ LINES_AT_ONCE = 200_000
 
 
 class Counting:
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+    _connections: Connections
 
     async def census(self) -> Census:
         await self._carry()
@@ -52,8 +51,9 @@ class Counting:
         async with self._connections.transaction(isolation="repeatable_read") as connection:
             inbox = await connection.fetchval(SQL["identity"])
             work = await connection.fetchrow(SQL["census_work"])
-            shelf = await connection.fetch(SQL["census_shelf"])
-            done = await connection.fetchval(SQL["census_done"])
+            shelf = await connection.fetch(SQL["census_shelf"], LISTED)
+            unhandled = await connection.fetchval(SQL["census_unhandled"])
+            done = await connection.fetchval(SQL["census_done"], State.DONE)
             folded = Folded((row["name"], row["source"], row["value"]) for row in await connection.fetch(SQL["totals"]))
             boots = _boots(
                 await connection.fetch(SQL["census_boots"], SILENT_AFTER),
@@ -64,7 +64,12 @@ class Counting:
             meters = await connection.fetch(SQL["census_meters"], GAUGES, SILENT_AFTER, LARGEST)
         assert work is not None and alive is not None  # noqa: S101, PT018 - aggregates always have their row
         stored = sum((boot.stored for boot in boots), folded.stored)
-        states = {State.READY: work["ready"], State.CLAIMED: work["claimed"], State.DONE: folded.done + done}
+        states = {
+            State.READY: work["ready"],
+            State.CLAIMED: work["claimed"],
+            State.DONE: folded.done + done,
+            State.UNHANDLED: unhandled,
+        }
         return Census(
             inbox=InboxId(inbox),
             events=stored.events,
@@ -87,7 +92,7 @@ class Counting:
             await connection.execute(SQL["fold_boots"], FOLDED_AFTER)
             await connection.execute(SQL["fold_slots"], SLOTS_FOLDED_AFTER)
             newest = await connection.fetchval(SQL["history_last"])
-            if newest - await connection.fetchval(SQL["done_mark"]) <= CARRIED_FROM:
+            if newest - await connection.fetchval(SQL["done_mark"], State.DONE) <= CARRIED_FROM:
                 return
             upto = await complete_to(connection)
         while await self._carry_done(upto):
@@ -96,12 +101,14 @@ class Counting:
     async def _carry_done(self, upto: int) -> bool:
         """Whether there was anything left. Dead before the COMMIT: neither the sum nor its mark has moved."""
         async with self._connections.transaction() as connection:
-            after = await connection.fetchval(SQL["done_mark_lock"])  # of two at a time, the second finds it moved
+            after = await connection.fetchval(
+                SQL["done_mark_lock"], State.DONE
+            )  # of two at a time, the second finds it moved
             end = min(upto, after + LINES_AT_ONCE)
             if end <= after:
                 return False
-            await connection.execute(SQL["carry_done"], after, end)
-            await connection.execute(SQL["done_mark_move"], end)
+            await connection.execute(SQL["carry_done"], State.DONE, after, end)
+            await connection.execute(SQL["done_mark_move"], State.DONE, end)
         return True
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from landfast.domain.erasure import EMPTY_BODY, EMPTY_HEADERS, Erasure, without_texts
+from landfast.domain.erasure import EMPTY_BODY, EMPTY_HEADERS, ERASED, Erasure, without_texts
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.ids import EventId
-from landfast.inboxes.postgres import rows
+from landfast.domain.lifecycle import Signal
+from landfast.domain.outcome import decided
+from landfast.inboxes.postgres import moves, rows
 from landfast.inboxes.postgres.connection import Connection, Connections
 from landfast.inboxes.postgres.statements import SQL
 from landfast.ports.clock import Clock
@@ -25,9 +27,8 @@ OVERWRITTEN_TIMES = 3
 
 
 class Erasing:
-    def __init__(self, connections: Connections, clock: Clock) -> None:
-        self._connections = connections
-        self._clock = clock
+    _connections: Connections
+    _clock: Clock
 
     async def erase(self, events: Sequence[EventId], *, who: str) -> Sequence[EventId]:
         # Dead before the COMMIT: none of them is erased. After it: they are, and the files are not clean yet.
@@ -85,10 +86,12 @@ async def _in_nobodys_hands(connection: Connection, events: Sequence[EventId]) -
 
 
 async def _erase(connection: Connection, events: Sequence[EventId], who: str) -> None:
-    await connection.execute(SQL["erase_on_shelf"], events, who)
-    await connection.execute(SQL["erase_from_work"], events, who)
-    await connection.execute(SQL["erase_bodies"], events, EMPTY_HEADERS, EMPTY_BODY)
-    await connection.execute(SQL["erase_keys"], events)
+    await connection.execute(SQL["erase_shelf"], events)
+    await connection.execute(SQL["erase_work"], events)
+    ones = [decided(event, Signal.ERASE, reason=ERASED) for event in events]
+    await moves.settle(connection, ones, moves.groups(ones), is_lazy=False, who=who)
+    await connection.execute(SQL["erase_body"], events, EMPTY_HEADERS, EMPTY_BODY)
+    await connection.execute(SQL["erase_key"], events)
     lines = await connection.fetch(SQL["erase_lines"], events)
     left = [(*line[:3], rows.attempts_json(without_texts(rows.attempts_in(line["attempts"])))) for line in lines]
     await connection.executemany(SQL["erase_line"], left)

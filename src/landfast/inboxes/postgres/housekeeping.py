@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from landfast import sqlfiles, telemetry
+from landfast import telemetry
 from landfast.domain.errors import ConfigError, StoreError
 from landfast.domain.mac import KEY_BYTES
 from landfast.inboxes.postgres.connection import Connection, Connections
@@ -37,11 +37,10 @@ _LAZY = (
 
 
 class Housekeeping:
-    def __init__(self, connections: Connections, clock: Clock, chance: Chance) -> None:
-        self._connections = connections
-        self._clock = clock
-        self._chance = chance
-        self._prepared_at = float("-inf")
+    _connections: Connections
+    _clock: Clock
+    _chance: Chance
+    _prepared_at = float("-inf")
 
     async def open(self) -> None:
         await self._connections.open()
@@ -63,8 +62,8 @@ class Housekeeping:
         async with self._connections.transaction() as connection:
             await connection.execute("SELECT pg_advisory_xact_lock($1)", _MIGRATING)
             try:
-                await connection.execute(SQL["migration_schema"])
-                await connection.execute(SQL["migration_table"])
+                await connection.execute(SQL["migrate_schema"])
+                await connection.execute(SQL["migrate_table"])
             except asyncpg.InsufficientPrivilegeError as error:
                 raise ConfigError(f"store: {error}; grant CREATE to the user in LANDFAST_STORE") from error
             done = await _applied(connection)
@@ -73,10 +72,10 @@ class Housekeeping:
             for migration in MIGRATIONS[done:]:
                 with migration.applying("store", asyncpg.PostgresError):
                     await connection.execute(migration.sql, timeout=MIGRATES_WITHIN)
-                await connection.execute(SQL["migration_add"], migration.number, migration.name)
+                await connection.execute(SQL["migrate_add"], migration.number, migration.name)
             if MIGRATIONS[done:]:
-                await connection.execute(SQL["meta_add"], self._chance.bytes(16))
-                await connection.execute(SQL["meta_fingerprint"], await connection.fetchval(SQL["fingerprint"]))
+                fingerprint = await connection.fetchval(SQL["problems_schema"])
+                await connection.execute(SQL["migrate_meta"], self._chance.bytes(16), fingerprint)
             if any(migration.name == "mac_key" for migration in MIGRATIONS[done:]):
                 await connection.execute(SQL["mac_key_draw"], self._chance.bytes(KEY_BYTES))
         await self.prepare()
@@ -113,22 +112,25 @@ class Housekeeping:
     async def _examine(self) -> tuple[list[str], list[str]]:
         """What makes it unsafe, and what is wrong besides."""
         async with self._connections.transaction(isolation="repeatable_read") as connection:
-            hazards = [off(row["name"]) for row in await connection.fetch(SQL["durability"])]
+            hazards = [off(row["name"]) for row in await connection.fetch(SQL["problems_durability"])]
             if await connection.fetchval("SELECT to_regclass('landfast.migration') IS NULL"):
                 return [*hazards, "the inbox has no tables yet: run landfast migrate"], []
             done = await _applied(connection)
             if done < len(MIGRATIONS):
-                return [*hazards, *sqlfiles.behind("store", MIGRATIONS, range(1, done + 1))], []
-            missing = [row[0] for row in await connection.fetch(SQL["unique_missing"])]
+                return [
+                    *hazards,
+                    f"the inbox's schema is behind ({done} of {len(MIGRATIONS)}): run landfast migrate",
+                ], []
+            missing = [row[0] for row in await connection.fetch(SQL["problems_unique"])]
             hazards += [f"landfast.{one} is not unique any more: events could run twice; restore it" for one in missing]
-            uncounted = [row[0] for row in await connection.fetch(SQL["triggers_missing"])]
+            uncounted = [row[0] for row in await connection.fetch(SQL["problems_triggers"])]
             hazards += [_uncounted(one) for one in uncounted]
-            unlogged = [row[0] for row in await connection.fetch(SQL["unlogged"])]
+            unlogged = [row[0] for row in await connection.fetch(SQL["problems_unlogged"])]
             hazards += [f"{one} is unlogged, so a crash empties it; ALTER TABLE {one} SET LOGGED" for one in unlogged]
             if done > len(MIGRATIONS):
                 return hazards, [_newer(done)]
-            expected = str(await connection.fetchval(SQL["meta_expected"]))
-            found = str(await connection.fetchval(SQL["fingerprint"]))
+            expected = str(await connection.fetchval(SQL["problems_fingerprint"]))
+            found = str(await connection.fetchval(SQL["problems_schema"]))
         by_hand = ["the inbox's tables were changed by hand: restore them, or migrate to a fresh database"]
         if found.partition(":")[0] != expected.partition(":")[0]:
             return [*hazards, *by_hand], []
@@ -154,7 +156,7 @@ async def _refuse_unsafe(connection: Connection) -> None:
     version = connection.get_server_version()
     if version.major < OLDEST_SERVER:
         raise ConfigError(f"store: PostgreSQL {version.major} is too old; give LANDFAST_STORE {OLDEST_SERVER} or newer")
-    unsafe = [row["name"] for row in await connection.fetch(SQL["durability"])]
+    unsafe = [row["name"] for row in await connection.fetch(SQL["problems_durability"])]
     if unsafe:
         names = " and ".join(unsafe)
         raise ConfigError(
@@ -165,7 +167,7 @@ async def _refuse_unsafe(connection: Connection) -> None:
 
 async def _applied(connection: Connection) -> int:
     """How many migrations; they are numbered without a gap."""
-    return len(await connection.fetch(SQL["applied"]))
+    return len(await connection.fetch(SQL["migrate_applied"]))
 
 
 def _newer(done: int) -> str:

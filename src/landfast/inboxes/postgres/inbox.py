@@ -1,4 +1,4 @@
-"""One object that is the whole inbox: each verb's module gives it its part."""
+"""The driver, put together."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from landfast.inboxes.postgres.audit import Auditing
 from landfast.inboxes.postgres.census import Counting
 from landfast.inboxes.postgres.connection import Connections
 from landfast.inboxes.postgres.erase import Erasing
+from landfast.inboxes.postgres.find import Finding
+from landfast.inboxes.postgres.flows import Flows
 from landfast.inboxes.postgres.held import Holding
 from landfast.inboxes.postgres.housekeeping import Housekeeping
 from landfast.inboxes.postgres.memory import Remembering
@@ -20,24 +22,18 @@ from landfast.sealing import Seal
 
 
 class PostgresInbox(
-    Recording, Working, Settling, Archiving, Counting, Auditing, Holding, Erasing, Remembering, Housekeeping
+    Recording, Working, Settling, Archiving, Finding, Counting, Auditing, Holding, Erasing, Remembering, Housekeeping
 ):
-    """Every port of an inbox, and Store. `pool` is how many connections workers and operators share; intake has
-    its own beside them."""
+    """Every port of an inbox. `pool` is how many connections workers and operators share; intake has its own beside
+    them. Each mixin is one side."""
 
     def __init__(self, dsn: str, *, clock: Clock, chance: Chance, pool: int = 4, seal: Seal | None = None) -> None:
-        seal = seal or Seal()
-        connections = Connections(dsn, pool=pool)
-        Recording.__init__(self, connections, BootId(chance.bytes(8)), seal)
-        Working.__init__(self, connections, clock, seal)
-        Settling.__init__(self, connections, seal)
-        Archiving.__init__(self, connections, seal)
-        Counting.__init__(self, connections)
-        Auditing.__init__(self, connections)
-        Holding.__init__(self, connections)
-        Erasing.__init__(self, connections, clock)
-        Remembering.__init__(self, connections, chance, seal)
-        Housekeeping.__init__(self, connections, clock, chance)
+        self._connections = Connections(dsn, pool=pool)
+        self._clock = clock
+        self._chance = chance
+        self._seal = seal or Seal()
+        self._flows = Flows(clock)
+        self.boot = BootId(chance.bytes(8))
 
     async def tally(self, report: TallyReport) -> None:
         await Recording.tally(self, report)

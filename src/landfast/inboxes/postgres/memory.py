@@ -8,6 +8,7 @@ from datetime import datetime
 
 from landfast.domain.delivery import Delivery, Difference
 from landfast.domain.ids import EventId
+from landfast.domain.outcome import LONGEST_DELAY
 from landfast.domain.switch import Switch, SwitchKind
 from landfast.inboxes.postgres import boxes, rows
 from landfast.inboxes.postgres.connection import Connections
@@ -17,10 +18,9 @@ from landfast.sealing import Seal
 
 
 class Remembering:
-    def __init__(self, connections: Connections, chance: Chance, seal: Seal) -> None:
-        self._connections = connections
-        self._seal = seal
-        self._chance = chance
+    _connections: Connections
+    _chance: Chance
+    _seal: Seal
 
     async def epoch(self) -> bytes:
         async with self._connections.recording() as connection:
@@ -66,9 +66,10 @@ class Remembering:
         # Dead before the COMMIT: not thrown, and whoever wanted it does it again.
         told = (rows.text(name), rows.text(why), rows.text(who))
         async with self._connections.working() as connection:
-            await connection.execute(SQL["throw"], kind, *told, lasting, at_once)
+            seconds = None if lasting is None else min(lasting, LONGEST_DELAY)
+            await connection.execute(SQL["throw"], kind, *told, seconds, at_once)
 
-    async def release(self, kind: SwitchKind, name: str) -> bool:
+    async def lift(self, kind: SwitchKind, name: str) -> bool:
         # Dead after the COMMIT: `resume` finds what it had paused without being told.
         async with self._connections.working() as connection:
-            return await connection.fetchval(SQL["release"], kind, rows.text(name)) is not None
+            return await connection.fetchval(SQL["lift"], kind, rows.text(name)) is not None

@@ -8,6 +8,7 @@ from landfast.domain.census import TOLD, TallyReport
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.ids import BootId
+from landfast.domain.lifecycle import State
 from landfast.domain.proofs import contradicted, first_bodies, have_proofs
 from landfast.inboxes.postgres.connection import Connection, Connections
 from landfast.inboxes.postgres.housekeeping import off
@@ -20,11 +21,10 @@ an update went from 244 to 723 microseconds after 15,000 of them; with a new row
 
 
 class Recording:
-    def __init__(self, connections: Connections, boot: BootId, seal: Seal) -> None:
-        self._connections = connections
-        self._seal = seal
-        self.boot = boot
-        self._batches = 0
+    _connections: Connections
+    _seal: Seal
+    boot: BootId
+    _batches = 0
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
         if not deliveries:
@@ -74,7 +74,8 @@ class Recording:
         if any(delivery.hold for delivery in deliveries):
             statement, columns = "record_held", [*columns, [delivery.hold for _, delivery in placed]]
         store_key = self._seal.store_key or (None, None, None)
-        rows = await connection.fetch(SQL[statement], *columns, self.boot, slot, *store_key)
+        held = [State.HELD] if statement == "record_held" else []
+        rows = await connection.fetch(SQL[statement], *columns, self.boot, slot, *store_key, *held)
         if rows[0]["fsync"] != "on":  # somebody has switched it off since we looked; nothing was written
             raise InboxUnavailableError(off("fsync"))
         new = {first[row["event_id"]] for row in rows if row["event_id"] is not None}

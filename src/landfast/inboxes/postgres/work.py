@@ -8,12 +8,12 @@ import asyncpg
 
 from landfast.domain.flow import Flow, Look
 from landfast.domain.ids import Token, WorkerId
+from landfast.domain.lifecycle import MOVES, Signal
 from landfast.domain.outcome import Claim, without_body
 from landfast.domain.unhandled import UnhandledCount
-from landfast.inboxes.postgres import boxes, rows
+from landfast.inboxes.postgres import boxes, moves, rows
 from landfast.inboxes.postgres.connection import Connection, Connections
 from landfast.inboxes.postgres.flows import Flows
-from landfast.inboxes.postgres.settle import settle_unread
 from landfast.inboxes.postgres.statements import SQL
 from landfast.ports.clock import Clock
 from landfast.sealing import Seal
@@ -44,17 +44,14 @@ millisecond, and every settle that shelves adds one for each type."""
 
 
 class Working:
-    def __init__(self, connections: Connections, clock: Clock, seal: Seal) -> None:
-        self._connections = connections
-        self._seal = seal
-        self._clock = clock
-        self._watermark = 0
-        self._scanned_at = float("-inf")
-        self._woke_at = float("-inf")
-        self._searched_at = float("-inf")
-        self._known_suspects: list[int] = []
-        """Where the last search of everything found some."""
-        self._flows = Flows(clock)
+    _connections: Connections
+    _clock: Clock
+    _seal: Seal
+    _flows: Flows
+    _watermark = 0
+    _scanned_at = _woke_at = _searched_at = float("-inf")
+    _known_suspects: Sequence[int] = ()
+    """Where the last search of everything found some."""
 
     async def claim(
         self, *, token: Token, lease: float, limit: int, flows: Sequence[Flow] | None = None
@@ -108,16 +105,19 @@ class Working:
         return [UnhandledCount(row["source"], row["type"], row["count"]) for row in found if row["count"]]
 
     async def requeue(self, *, source: str, type: str, limit: int) -> int:  # noqa: A002 - as the port has it
-        # Dead before the COMMIT: the next one who asks finds them again.
-        async with self._connections.working() as connection:
-            requeued: int = await connection.fetchval(SQL["requeue"], source, type, limit)
-        return requeued
+        # Dead before the COMMIT: they are unhandled as before, and the next one who asks finds them again.
+        (move,) = MOVES[Signal.REQUEUE]
+        async with self._connections.transaction() as connection:
+            found = await connection.fetch(SQL["requeue_candidates"], source, type, limit)
+            return await moves.from_shelf(connection, move, found, is_lazy=True)
 
     async def resume(self, *, limit: int) -> int:
         # Dead before the COMMIT: the next one who asks finds them again.
-        async with self._connections.working() as connection:
-            resumed: int = await connection.fetchval(SQL["resume"], limit)
-        return resumed
+        (move,) = MOVES[Signal.RESUME]
+        (state,) = move.way.states
+        async with self._connections.transaction() as connection:
+            found = await connection.fetch(SQL["resume_candidates"], state, limit)
+            return await moves.from_shelf(connection, move, found, is_lazy=True)
 
     async def _leased(self, connection: Connection, found: Sequence[asyncpg.Record]) -> Sequence[Claim]:
         """Dead between the claim and this: the lease expires, and the next claim finds the same."""
@@ -125,7 +125,8 @@ class Working:
         claims = [rows.claim(row) for row in found if row["key"] is not None]
         opened, sealed = await boxes.open_claims(connection, self._seal, claims)
         if refused or sealed:
-            await settle_unread(connection, [*refused, *sealed])
+            settlements = [*refused, *sealed]
+            await moves.settle(connection, settlements, moves.groups(settlements))
         return opened
 
     async def _claim(self, connection: Connection, token: Token, lease: float, limit: int) -> list[asyncpg.Record]:
@@ -148,7 +149,9 @@ class Working:
         if enough and now - self._woke_at < WAKE_EVERY:
             return False
         self._woke_at = now
-        return await connection.execute(SQL["wake"], WOKEN_AT_ONCE) != "INSERT 0 0"
+        (move,) = MOVES[Signal.WAKE]
+        (state,) = move.way.states
+        return await connection.execute(SQL["wake"], WOKEN_AT_ONCE, state) != "INSERT 0 0"
 
     async def _search_all(self, connection: Connection) -> bool:
         """Look for suspects everywhere, if it is time to; whether there are any."""

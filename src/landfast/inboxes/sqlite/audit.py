@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
-from functools import partial
 
 import apsw
 
 from landfast.domain.audit import Finished, Mark
 from landfast.domain.ids import InboxId
-from landfast.domain.lifecycle import State
+from landfast.domain.lifecycle import Signal, State
 from landfast.inboxes.sqlite import rows
-from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.inboxes.sqlite.connection import SqliteFile, in_thread
 from landfast.inboxes.sqlite.statements import ask
 from landfast.ports.audit import MARKS_KEPT
 
@@ -23,50 +22,35 @@ RECOUNTED_AT_ONCE = 5_000
 class Auditing:
     _file: SqliteFile
 
-    async def newest_line(self) -> int:
-        return await self._file.run(self._newest_line)
-
-    async def complete_to(self) -> int:
-        """There is one writer, so what can be read is complete."""
-        return await self._file.run(self._newest_line)
-
-    async def finished(self, *, after: int, upto: int) -> Sequence[Finished]:
-        return await self._file.run(partial(self._finished, after, upto))
-
-    async def audit_marks(self, _inbox: InboxId) -> Sequence[Mark]:
-        return await self._file.run(self._audit_marks)
-
-    async def set_audit_mark(self, _inbox: InboxId, mark: Mark) -> None:
-        await self._file.run(partial(self._set_audit_mark, mark))
-
-    async def move_audit_mark(self, _inbox: InboxId, mark: Mark, *, seen: Mark | None) -> bool:
-        return await self._file.run(partial(self._move_audit_mark, mark, seen))
-
-    async def recount(self) -> AsyncIterator[Mapping[State | None, int]]:
-        last = b""
-        while counted := await self._file.run(partial(self._recount, last)):
-            yield Counter(State(state) if state is not None else None for _, state in counted)
-            last = counted[-1][0]
-
-    def _newest_line(self) -> int:
+    @in_thread
+    def newest_line(self) -> int:
         with self._file.reading() as connection:
             ((newest,),) = ask(connection, "history_last")
             return int(newest)
 
-    def _finished(self, after: int, upto: int) -> list[Finished]:
-        with self._file.reading() as connection:
-            return [rows.finished(row) for row in ask(connection, "finished", {"after": after, "upto": upto})]
+    async def complete_to(self) -> int:
+        """There is one writer, so what can be read is complete."""
+        return await self.newest_line()
 
-    def _audit_marks(self) -> list[Mark]:
+    @in_thread
+    def finished(self, *, after: int, upto: int) -> Sequence[Finished]:
+        asked = {"after": after, "upto": upto, "done": State.DONE, "replay": Signal.REPLAY}
+        with self._file.reading() as connection:
+            return [rows.finished(row) for row in ask(connection, "finished", asked)]
+
+    @in_thread
+    def audit_marks(self, _inbox: InboxId) -> Sequence[Mark]:
         with self._file.reading() as connection:
             return [Mark(seq, nonce) for seq, nonce in ask(connection, "audit_marks", (MARKS_KEPT,))]
 
-    def _set_audit_mark(self, mark: Mark) -> None:
+    @in_thread
+    def set_audit_mark(self, _inbox: InboxId, mark: Mark) -> None:
         """Crash before the COMMIT: the next audit begins at the mark before."""
         with self._file.writing(durable=True) as connection:
             _set_mark(connection, mark)
 
-    def _move_audit_mark(self, mark: Mark, seen: Mark | None) -> bool:
+    @in_thread
+    def move_audit_mark(self, _inbox: InboxId, mark: Mark, *, seen: Mark | None) -> bool:
         """Crash before the COMMIT: the next audit begins at the mark before."""
         with self._file.writing(durable=True) as connection:
             newest = [Mark(seq, nonce) for seq, nonce in ask(connection, "audit_marks", (1,))]
@@ -75,9 +59,17 @@ class Auditing:
                 _set_mark(connection, mark)
             return is_as_seen
 
+    async def recount(self) -> AsyncIterator[Mapping[State | None, int]]:
+        last = b""
+        while counted := await self._recount(last):
+            yield Counter(State(state) if state is not None else None for _, state in counted)
+            last = counted[-1][0]
+
+    @in_thread
     def _recount(self, after: bytes) -> list[tuple[bytes, str | None]]:
+        derived = {"ready": State.READY, "claimed": State.CLAIMED, "done": State.DONE}
         with self._file.reading() as connection:
-            return ask(connection, "recount", {"after": after, "chunk": RECOUNTED_AT_ONCE})
+            return ask(connection, "recount", {"after": after, "chunk": RECOUNTED_AT_ONCE, **derived})
 
 
 def _set_mark(connection: apsw.Connection, mark: Mark) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 
 import apsw
@@ -19,14 +20,14 @@ from landfast.domain.census import (
     tallies_of,
 )
 from landfast.domain.ids import BootId, InboxId
-from landfast.domain.lifecycle import State
+from landfast.domain.lifecycle import LISTED, State
 from landfast.inboxes.sqlite import rows
-from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.inboxes.sqlite.connection import SqliteFile, in_thread
 from landfast.inboxes.sqlite.statements import ask
 from landfast.ports.clock import Clock
 
-SILENCE = 10.0
-"""Seconds without a report after which a boot is no longer taken for running: it reports every second."""
+SILENT_AFTER = 10.0
+"""Seconds without a report, of which there is one every second, until a boot counts as ended without goodbye."""
 
 FOLDED_AFTER = 3_600.0
 """Seconds after its goodbye until a boot is folded into the totals: whatever it left in flight has come by then."""
@@ -43,16 +44,17 @@ class Counting:
     _clock: Clock
 
     async def census(self) -> Census:
-        while await self._file.run(self._carry):
+        while await self._carry():
             pass
-        return await self._file.run(self._census)
+        return await self._census()
 
+    @in_thread
     def _carry(self) -> bool:
         """Move forward what cannot change any more: boots that ended in order, and lines, which are complete because
         there is one writer. Whether there is more. Crash before the COMMIT: neither a sum nor its mark has moved."""
         folded_before = {"before": rows.micros(self._clock.now()) - rows.micros_in(FOLDED_AFTER)}
         with self._file.reading() as connection:
-            ((after,),), ((newest,),) = ask(connection, "done_mark"), ask(connection, "history_last")
+            ((after,),), ((newest,),) = ask(connection, "done_mark", (State.DONE,)), ask(connection, "history_last")
             is_behind = bool(newest - after > CARRIED_FROM)
             if not is_behind and not ask(connection, "fold_boots", folded_before):
                 return False
@@ -60,32 +62,38 @@ class Counting:
             for (boot,) in ask(connection, "fold_boots", folded_before):
                 _fold(connection, boot)
             if is_behind:
-                ((after,),) = ask(connection, "done_mark")  # another process may have moved it
+                ((after,),) = ask(connection, "done_mark", (State.DONE,))  # another process may have moved it
                 upto = min(newest, after + LINES_AT_ONCE)
                 if upto > after:
-                    ask(connection, "carry_done", {"after": after, "upto": upto})
-                    ask(connection, "done_mark_move", (upto,))
+                    ask(connection, "carry_done", {"done": State.DONE, "after": after, "upto": upto})
+                    ask(connection, "done_mark_move", {"name": State.DONE, "seq": upto})
         return is_behind
 
+    @in_thread
     def _census(self) -> Census:
         now = rows.micros(self._clock.now())
-        asked = {"silent_since": now - rows.micros_in(SILENCE)}
+        asked = {"silent_since": now - rows.micros_in(SILENT_AFTER)}
         with self._file.reading() as connection:
             ((inbox,),) = ask(connection, "identity")
-            ((ready, claimed),) = ask(connection, "census_work")
-            shelf = ask(connection, "census_shelf")
-            ((done,),) = ask(connection, "census_done")
+            ((ready, claimed, oldest),) = ask(connection, "census_work")
+            shelf = ask(connection, "census_shelf", {"states": json.dumps(LISTED)})
+            ((unhandled,),) = ask(connection, "census_unhandled")
+            ((done,),) = ask(connection, "census_done", {"done": State.DONE})
             folded = Folded(ask(connection, "totals"))
             boots = _boots(connection, asked)
             ((running, unclean, heard_since),) = ask(connection, "census_alive", asked)
             meters = ask(connection, "census_meters", asked)
-            ((oldest,),) = ask(connection, "census_oldest")
         counted: Counter[str] = Counter()
         for name, value, is_running in meters:
             if is_running or name not in GAUGES:
                 counted[name] = max(counted[name], value) if name in LARGEST else counted[name] + value
         stored = sum((boot.stored for boot in boots), folded.stored)
-        states = {State.READY: ready, State.CLAIMED: claimed, State.DONE: folded.done + done}
+        states = {
+            State.READY: ready,
+            State.CLAIMED: claimed,
+            State.DONE: folded.done + done,
+            State.UNHANDLED: unhandled,
+        }
         return Census(
             inbox=InboxId(inbox),
             events=stored.events,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial, wraps
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import apsw
 
@@ -16,6 +17,7 @@ from landfast.inboxes.sqlite.checkpoint import Checkpoints
 from landfast.inboxes.sqlite.thread import PatientThread
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 WAL_KEPT = 64 * 1024 * 1024
 """Bytes of WAL file kept after a checkpoint: one round's worth, so that a burst does not hold the disk for ever."""
@@ -177,6 +179,24 @@ class SqliteFile:
         if busy:
             raise InboxUnavailableError("the inbox had an I/O error and is waiting for readers to end")
         self._is_shaken = False
+
+
+class _InFile(Protocol):
+    _file: SqliteFile
+
+
+S = TypeVar("S", bound=_InFile)
+
+
+def in_thread(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """A method of an inbox that is written as it runs, without await, and is awaited by its callers: it runs in the
+    file's thread."""
+
+    @wraps(method)
+    async def awaited(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._file.run(partial(method, self, *args, **kwargs))
+
+    return awaited
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import apsw
@@ -11,8 +10,9 @@ import apsw
 from landfast.domain.erasure import EMPTY_BODY, EMPTY_HEADERS, ERASED, Erasure, without_texts
 from landfast.domain.ids import EventId
 from landfast.domain.lifecycle import Signal
-from landfast.inboxes.sqlite import history, rows
-from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.domain.outcome import decided
+from landfast.inboxes.sqlite import moves, rows
+from landfast.inboxes.sqlite.connection import SqliteFile, in_thread
 from landfast.inboxes.sqlite.statements import ask
 from landfast.ports.clock import Clock
 
@@ -21,34 +21,28 @@ class Erasing:
     _file: SqliteFile
     _clock: Clock
 
-    async def erase(self, events: Sequence[EventId], *, who: str) -> Sequence[EventId]:
-        return await self._file.run(partial(self._erase, events, rows.text(who)))
-
-    async def erasures(self) -> Sequence[Erasure]:
-        return await self._file.run(self._erasures)
-
-    async def scrub(self) -> bool:
-        return await self._file.run(self._scrub)
-
-    def _erase(self, events: Sequence[EventId], who: str) -> list[EventId]:
+    @in_thread
+    def erase(self, events: Sequence[EventId], *, who: str) -> Sequence[EventId]:
         """Crash before the COMMIT: none of them is erased. After it: they are, and what is left in the log and its file
         is not clean yet."""
         at = rows.micros(self._clock.now())
         with self._file.writing(durable=True) as connection:
             found = [row for event in dict.fromkeys(events) for row in ask(connection, "erase_found", (event,))]
             for event_id, received_at, seq in found:
-                named = {"event_id": event_id, "received_at": received_at, "seq": seq, "at": at, "who": who}
+                named = {"event_id": event_id, "received_at": received_at, "seq": seq, "at": at, "who": rows.text(who)}
                 _erase_one(connection, named)
         return [EventId(row[0]) for row in found]
 
-    def _erasures(self) -> list[Erasure]:
+    @in_thread
+    def erasures(self) -> Sequence[Erasure]:
         with self._file.reading() as connection:
             return [
                 Erasure(EventId(event), rows.moment(at), who, bool(is_clean), *named)
                 for event, at, who, is_clean, *named in ask(connection, "erasures")
             ]
 
-    def _scrub(self) -> bool:
+    @in_thread
+    def scrub(self) -> bool:
         """Crash before it is noted: the next one looks again."""
         with self._file.reading() as connection:
             ((unclean,),) = ask(connection, "erase_unclean")
@@ -64,16 +58,13 @@ class Erasing:
 
 
 def _erase_one(connection: apsw.Connection, named: dict[str, Any]) -> None:
-    event, received_at = named["event_id"], named["received_at"]
-    moved = ask(connection, "erase_on_shelf", named)
-    if not moved and (moved := ask(connection, "erase_from_work", named)):
-        ask(connection, "leave_work", (event,))
+    event = named["event_id"]
+    ask(connection, "erase_shelf", named)
+    ask(connection, "erase_work", named)
+    moves.settle(connection, decided(event, Signal.ERASE, reason=ERASED), named["at"], who=named["who"])
     ask(connection, "erase_body", {**named, "headers": EMPTY_HEADERS, "body": EMPTY_BODY})
     ask(connection, "erase_key", named)
     for seq, attempts in ask(connection, "erase_lines", named):
         left = rows.attempts_text(without_texts(rows.attempts_in(attempts)))
         ask(connection, "erase_line", {"seq": seq, "attempts": left})
-    for (run,) in moved:
-        told = {"reason": ERASED, "who": named["who"]}
-        history.add(connection, event, received_at, at=named["at"], run=run, signal=Signal.ERASE, **told)
     ask(connection, "erase_note", named)

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from landfast.domain import patterns
 from landfast.domain.audit import Finished
 from landfast.domain.filter import Filter
 from landfast.domain.ids import event_id
-from landfast.domain.lifecycle import State
+from landfast.domain.lifecycle import PLACES, Place, Signal, State
 from landfast.domain.summary import Cursor, EventSummary
 from landfast.inboxes.sqlite import boxes, rows
-from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.inboxes.sqlite.connection import SqliteFile, in_thread
 from landfast.inboxes.sqlite.statements import ask
 from landfast.sealing import Seal
 
 WINDOW = 1_000
 """Events looked at in one read transaction: about 10 ms."""
-
-_CANDIDATES = {
-    None: "find_bodies",
-    State.DONE: "find_bodies",
-    State.READY: "find_work",
-    State.CLAIMED: "find_work",
-    State.DELAYED: "find_shelf",
-    State.UNHANDLED: "find_shelf",
-    State.HELD: "find_shelf",
-    State.PAUSED: "find_shelf",
-    State.DEAD: "find_shelf",
-}
 
 _Place = tuple[int, bytes]
 """Where an event stands in a listing: received_at and event id."""
@@ -48,7 +35,7 @@ class Finding:
         found: list[EventSummary] = []
         span: _Span | None = _span(wanted, after)
         while span is not None and len(found) < limit:
-            matching, span = await self._file.run(partial(self._look, wanted, span, _downwards))
+            matching, span = await self._look(wanted, span, _downwards)
             found += matching
         return found[:limit]
 
@@ -56,26 +43,29 @@ class Finding:
         counted = 0
         span: _Span | None = _span(wanted, None)
         while span is not None and counted < at_most:
-            matching, span = await self._file.run(partial(self._look, wanted, span, _downwards))
+            matching, span = await self._look(wanted, span, _downwards)
             counted += len(matching)
         return min(counted, at_most)
 
     async def walk_done(self, wanted: Filter, *, chunk: int) -> AsyncIterator[Sequence[Finished]]:
         wanted = replace(wanted, state=State.DONE)
         found: list[EventSummary] = []
-        span: _Span | None = replace(_span(wanted, None), statement="find_bodies_up")
+        span: _Span | None = replace(_span(wanted, None), statement="walk_done")
         while span is not None:
-            matching, span = await self._file.run(partial(self._look, wanted, span, _upwards))
+            matching, span = await self._look(wanted, span, _upwards)
             found += matching
             while len(found) >= chunk or (found and span is None):
-                yield await self._file.run(partial(self._finished_of, found[:chunk]))
+                yield await self._finished_of(found[:chunk])
                 found = found[chunk:]
 
+    @in_thread
     def _finished_of(self, events: Sequence[EventSummary]) -> list[Finished]:
         with self._file.reading() as connection:
-            places = [(rows.micros(event.received_at), event.event_id) for event in events]
-            return [rows.finished(row) for place in places for row in ask(connection, "finished_of", place)]
+            same = {"done": State.DONE, "replay": Signal.REPLAY}
+            asked = [{"received_at": rows.micros(one.received_at), "event_id": one.event_id, **same} for one in events]
+            return [rows.finished(row) for one in asked for row in ask(connection, "finished_of", one)]
 
+    @in_thread
     def _look(
         self, wanted: Filter, span: _Span, rest: Callable[[_Span, _Place], _Span]
     ) -> tuple[list[EventSummary], _Span | None]:
@@ -108,7 +98,13 @@ def _span(wanted: Filter, after: Cursor | None) -> _Span:
     if after is not None:
         high = min(high, (rows.micros(after.received_at), bytes(after.event_id)))
     named = wanted.source is not None and wanted.key is not None
-    return _Span("find_identity" if named else _CANDIDATES[wanted.state], low, high)
+    return _Span("find_identity" if named else _candidates(wanted), low, high)
+
+
+def _candidates(wanted: Filter) -> str:
+    """Look where such events are: nobody walks through years of what is done to find three dead letters."""
+    place = None if wanted.state is None else PLACES[wanted.state]
+    return f"find_{place}" if place in {Place.WORK, Place.SHELF} else "find_any"
 
 
 def _downwards(span: _Span, last: _Place) -> _Span:
@@ -127,6 +123,7 @@ def _bounds(wanted: Filter, span: _Span) -> dict[str, Any]:
         "to_id": span.high[1],
         "window": WINDOW,
         "state": wanted.state,
+        "claimed": wanted.state is State.CLAIMED,
         "event_id": event_id(wanted.source or "", wanted.key or ""),
     }
 

@@ -7,13 +7,10 @@ from collections.abc import Sequence
 import apsw
 
 from landfast.domain.ids import EventId, HandlerName
-from landfast.domain.lifecycle import TRANSITIONS, Signal, State
+from landfast.domain.lifecycle import LEADS_TO, Signal, State
 from landfast.domain.outcome import Attempt
 from landfast.inboxes.sqlite import rows
 from landfast.inboxes.sqlite.statements import ask
-
-_LEADS_TO = {signal: state for (_, signal), state in TRANSITIONS.items()}
-"""Each signal leads to one state, wherever it is legal."""
 
 
 def add(
@@ -33,4 +30,4 @@ def add(
     """`was` where the event is done no longer; `handlers` where it is now."""
     told = (rows.attempts_text(attempts), rows.text(reason), rows.text(who))
     named = None if handlers is None else rows.handlers_text(handlers)
-    ask(connection, "history_add", (received_at, event, at, run, signal, _LEADS_TO[signal], *told, was or "", named))
+    ask(connection, "history_add", (received_at, event, at, run, signal, LEADS_TO[signal], *told, was or "", named))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 
 import apsw
 
@@ -12,8 +11,9 @@ from landfast.domain.census import TOLD, TallyReport
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import RowRefusedError
 from landfast.domain.ids import BootId
+from landfast.domain.lifecycle import State
 from landfast.domain.proofs import contradicted, first_bodies, have_proofs
-from landfast.inboxes.sqlite.connection import SqliteFile
+from landfast.inboxes.sqlite.connection import SqliteFile, in_thread
 from landfast.inboxes.sqlite.rows import micros, micros_or_none
 from landfast.inboxes.sqlite.statements import SQL, ask
 from landfast.ports.clock import Clock
@@ -30,14 +30,12 @@ class Recording:
     boot: BootId
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
-        return await self._file.run(partial(self._record, deliveries, LIVE))
+        return await self._record(deliveries, LIVE)
 
     async def record_drained(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
-        return await self._file.run(partial(self._record, deliveries, DRAINED))
+        return await self._record(deliveries, DRAINED)
 
-    async def tally(self, report: TallyReport) -> None:
-        await self._file.run(partial(self._tally, report, micros(self._clock.now())))
-
+    @in_thread
     def _record(self, deliveries: Sequence[Delivery], slot: int) -> list[Recorded]:
         """Crash before the COMMIT: nothing is stored and nobody was answered. After it: all of them are, for good."""
         # Before the lock: others need not wait for it.
@@ -55,14 +53,15 @@ class Recording:
         except (apsw.ConstraintError, apsw.TooBigError, UnicodeEncodeError) as error:
             raise RowRefusedError(f"the inbox refuses a row: {error}") from error
 
-    def _tally(self, report: TallyReport, now: int) -> None:
+    @in_thread
+    def tally(self, report: TallyReport) -> None:
         """Crash before: up to a second of counts is missing, and the boot is marked unclean."""
         totals = [
             (report.boot, source, *(getattr(tally, name) for name in TOLD)) for source, tally in report.sources.items()
         ]
         # Not worth an fsync each second: what a power loss takes, the missing last report of the boot admits.
         with self._file.writing(durable=report.ended) as connection:
-            ask(connection, "tally_boot", (report.boot, now, int(report.ended)))
+            ask(connection, "tally_boot", (report.boot, micros(self._clock.now()), int(report.ended)))
             connection.executemany(SQL["tally_source"], totals)
             connection.executemany(SQL["tally_meter"], [(report.boot, *meter) for meter in report.meters.items()])
             connection.executemany(SQL["tally_redelivery"], report.redelivered.items())
@@ -100,7 +99,7 @@ def _insert(
     held = {seq: what.hold for seq, what, _ in placed if what.hold}
     connection.executemany(SQL["record_work"], [(*row[:4], *row[5:7]) for row in bodies if row[0] not in held])
     connection.executemany(
-        SQL["record_held"], [(*row[:4], *row[5:7], held[row[0]]) for row in bodies if row[0] in held]
+        SQL["record_held"], [(*row[:4], *row[5:7], held[row[0]], State.HELD) for row in bodies if row[0] in held]
     )
     if disproven:
         return [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from landfast.providers.catalogue.units import BORN, DAY, HOUR
 from landfast.providers.handshake import Handshake, Proof
-from landfast.providers.profile import Profile, Redelivery, Sample
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.schemes.token import TokenScheme
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from landfast.providers.catalogue.infrastructure import standard_scheme
 from landfast.providers.catalogue.units import BORN, MINUTE
-from landfast.providers.profile import Profile, Redelivery, Sample
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.schemes.signed import SignedScheme
 
 OPENAI = Profile(

@@ -6,7 +6,8 @@ from landfast.domain.answer import plain
 from landfast.providers.catalogue.infrastructure import standard_scheme
 from landfast.providers.catalogue.units import DAY
 from landfast.providers.handshake import Handshake
-from landfast.providers.profile import Profile, Redelivery, Sample
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.schemes.jws import JwsScheme
 from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.schemes.signed import SignedScheme

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from landfast.providers.catalogue.units import DAY, HOUR, MINUTE
 from landfast.providers.handshake import Handshake
-from landfast.providers.profile import Profile, Redelivery, Sample
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.schemes.sns import HOST, SnsScheme
 from landfast.providers.schemes.token import TokenScheme

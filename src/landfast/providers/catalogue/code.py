@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from landfast.providers.profile import MEBIBYTE, Profile, Redelivery, Sample
+from landfast.providers.profile import MEBIBYTE, Profile
+from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.schemes.anyof import AnyOf
 from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.schemes.token import TokenScheme

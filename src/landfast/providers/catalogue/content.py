@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from landfast.providers.profile import TOLERANCE, Profile, Redelivery, Sample
+from landfast.providers.profile import TOLERANCE, Profile
+from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.schemes.signed import SignedScheme
 
 SANITY = Profile(

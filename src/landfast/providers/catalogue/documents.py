@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from landfast.domain.answer import plain
 from landfast.providers.catalogue.units import DAY, HOUR
-from landfast.providers.profile import Profile, Redelivery, Sample
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.schemes.signed import SignedScheme
 
 _MOST_KEYS = 10

@@ -5,8 +5,10 @@ from __future__ import annotations
 from landfast.providers.catalogue.infrastructure import SVIX_REDELIVERY, standard_scheme, svix_scheme
 from landfast.providers.catalogue.units import BORN, MINUTE
 from landfast.providers.handshake import Handshake
-from landfast.providers.profile import Profile, Redelivery, Sample
-from landfast.providers.schemes.jwt import NAMES, JwtScheme
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Redelivery, Sample
+from landfast.providers.schemes.compact_token import NAMES
+from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.schemes.token import TokenScheme
 

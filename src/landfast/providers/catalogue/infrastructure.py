@@ -6,10 +6,12 @@ import math
 
 from landfast.providers.catalogue.units import HOUR, MINUTE
 from landfast.providers.handshake import Handshake
-from landfast.providers.profile import TOLERANCE, Profile, Redelivery, Sample
+from landfast.providers.profile import TOLERANCE, Profile
+from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.schemes.anyof import AnyOf
 from landfast.providers.schemes.keyforms import KeyForm
-from landfast.providers.schemes.signed import Encoding, SignedScheme
+from landfast.providers.schemes.signature_headers import Encoding
+from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.schemes.token import TokenScheme
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from landfast.providers.catalogue.units import BORN, HOUR
-from landfast.providers.profile import Profile, Sample
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Sample
 from landfast.providers.schemes.anyof import AnyOf
 from landfast.providers.schemes.signed import SignedScheme
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from landfast.domain.answer import plain
 from landfast.providers.catalogue.units import BORN, MINUTE
 from landfast.providers.handshake import Handshake
-from landfast.providers.profile import Profile, Redelivery, Sample
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.schemes.signed import SignedScheme
 from landfast.providers.schemes.token import TokenScheme
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from landfast.providers.catalogue.units import BORN, DAY
-from landfast.providers.profile import Profile, Redelivery, Sample
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.schemes.signed import SignedScheme
 

@@ -6,7 +6,8 @@ import math
 
 from landfast.providers.catalogue.units import BORN, DAY, MINUTE
 from landfast.providers.handshake import Handshake, Proof
-from landfast.providers.profile import Profile, Redelivery, Sample
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.schemes.signed import SignedScheme
 
 _META_SCHEME = SignedScheme(signature="header:X-Hub-Signature-256", prefix="sha256=")

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from landfast.domain.answer import plain
 from landfast.providers.catalogue.units import HOUR
-from landfast.providers.profile import Profile, Redelivery, Sample
+from landfast.providers.profile import Profile
+from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.schemes.anyof import AnyOf
 from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.schemes.signed import SignedScheme

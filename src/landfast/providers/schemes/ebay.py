@@ -18,7 +18,7 @@ from landfast.ports.provider import Hidden, Proven, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, LONGEST_SIGNATURE, decode, encode, public_key
-from landfast.providers.schemes.signed import only
+from landfast.providers.schemes.signature_headers import only
 
 HEADER = "X-EBAY-SIGNATURE"
 

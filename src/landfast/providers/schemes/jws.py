@@ -18,10 +18,10 @@ from landfast.ports.provider import Hidden, KeyNeeded, Proven, PublicKey, Secret
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import encode, public_key
-from landfast.providers.schemes.jwt import LONGEST_TOKEN, Token, compact, header_of, is_signed
+from landfast.providers.schemes.compact_token import LONGEST_TOKEN, Token, compact, header_of, is_signed
 from landfast.providers.schemes.keyforms import decode_key
 from landfast.providers.schemes.keysets import address_in, key_in
-from landfast.providers.schemes.signed import only
+from landfast.providers.schemes.signature_headers import only
 
 MOST_HEADERS = 16
 """Headers that one signature names; they have two."""

@@ -14,48 +14,22 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
-from landfast.domain.json_limits import read_json
 from landfast.ports.provider import Hidden, KeyNeeded, Proven, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
-from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
+from landfast.providers.schemes.algorithms import public_key
+from landfast.providers.schemes.compact_token import NAMES, Token, compact, is_signed, parsed
 from landfast.providers.schemes.keyforms import decode_key
 from landfast.providers.schemes.keysets import address_in, from_jwk, key_in
-from landfast.providers.schemes.signed import only
+from landfast.providers.schemes.signature_headers import only
 from landfast.providers.template import Template
-
-LONGEST_TOKEN = 8192
-"""Bytes; the longest, Google's, have about 1,200."""
-
-NAMES = {
-    "HS256": "sha256",
-    "HS384": "sha384",
-    "HS512": "sha512",
-    "RS256": "rsa-sha256",
-    "RS384": "rsa-sha384",
-    "RS512": "rsa-sha512",
-    "ES256": "ecdsa-sha256",
-    "ES384": "ecdsa-sha384",
-    "ES512": "ecdsa-sha512",
-    "EdDSA": "ed25519",
-}
-_SIZES = {"ES256": 64, "ES384": 96, "ES512": 132}
-
 
 _is_uuid = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 """As the ids of keys are that are asked for with credentials: Plaid's."""
-
-
-class Token(NamedTuple):
-    algorithm: str
-    key_id: str | None
-    claims: dict[str, Any]
-    signed: bytes
-    signature: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,73 +195,11 @@ class JwtScheme:
         return digest.hex() if self.body_encoding == "hex" else base64.b64encode(digest).decode()
 
 
-def parsed(text: bytes, algorithms: Sequence[str]) -> Token:
-    """A token in its compact form, its payload decoded and not believed."""
-    parts = text.split(b".", 3)
-    if len(parts) != 3 or len(text) > LONGEST_TOKEN:
-        raise UnverifiedError("the token has not the three parts of one")
-    header, signature = header_of(parts[0], parts[2], algorithms)
-    claims, key_id = _object(decode(parts[1], "base64url")), header.get("kid")
-    signed = b"%b.%b" % (parts[0], parts[1])
-    return Token(header["alg"], key_id if isinstance(key_id, str) else None, claims, signed, signature)
-
-
-def header_of(encoded: bytes, signature: bytes, algorithms: Sequence[str]) -> tuple[dict[str, Any], bytes]:
-    """The header of a token, and its signature, if it is of one of these algorithms."""
-    header, digest = _object(decode(encoded, "base64url")), decode(signature, "base64url")
-    if header.get("alg") not in algorithms or "crit" in header:
-        raise UnverifiedError("the token is signed with an algorithm that this sender does not use")
-    if not digest:
-        raise UnverifiedError("the token is not signed")
-    return header, digest
-
-
-def compact(header: Mapping[str, Any], payload: bytes, key: bytes) -> str:
-    """A token, signed."""
-    name = header["alg"]
-    signed = ".".join(encode(part, "base64url") for part in (json.dumps(header).encode(), payload))
-    made = ALGORITHMS[NAMES[name]].make(key, signed.encode())
-    return f"{signed}.{encode(_shortened(name, made), 'base64url')}"
-
-
-def is_signed(token: Token, key: bytes) -> bool:
-    algorithm = ALGORITHMS[NAMES[token.algorithm]]
-    size = _SIZES.get(token.algorithm)
-    if size is None:
-        return algorithm.check(key, token.signed, (token.signature,))
-    from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
-
-    if len(token.signature) != size:
-        return False
-    r, s = token.signature[: size // 2], token.signature[size // 2 :]
-    return algorithm.check(key, token.signed, (encode_dss_signature(int.from_bytes(r), int.from_bytes(s)),))
-
-
-def _shortened(name: str, made: bytes) -> bytes:
-    """Two numbers side by side, as these tokens write what others write in DER."""
-    if name not in _SIZES:
-        return made
-    from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
-
-    half = _SIZES[name] // 2
-    return b"".join(number.to_bytes(half) for number in decode_dss_signature(made))
-
-
 def _configured_jwk(text: str) -> PublicKey:
     try:
         return from_jwk(json.loads(text))
     except (ValueError, AttributeError):
         raise ConfigError("the secret is no JSON web key; give one key, with kty and its numbers") from None
-
-
-def _object(raw: bytes | None) -> dict[str, Any]:
-    try:
-        data = None if raw is None else read_json(raw)
-    except ValueError:
-        data = None
-    if not isinstance(data, dict):
-        raise UnverifiedError("the token cannot be read")
-    return data
 
 
 def _moment(claims: dict[str, Any], name: str) -> float | None:

@@ -18,7 +18,8 @@ from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, public_key
 from landfast.providers.schemes.keysets import key_in, pinned
-from landfast.providers.schemes.signed import SignedScheme, only
+from landfast.providers.schemes.signature_headers import only
+from landfast.providers.schemes.signed import SignedScheme
 
 CERTIFICATES = re.compile(r"https://api(-m)?\.paypal\.com/v1/notifications/certs/[A-Za-z0-9._-]+")
 SANDBOX_CERTIFICATES = re.compile(r"https://api(-m)?\.sandbox\.paypal\.com/v1/notifications/certs/[A-Za-z0-9._-]+")

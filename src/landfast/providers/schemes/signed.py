@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
 
 from msgspec.structs import replace
 
-from landfast.domain.delivery import Head, Headers
-from landfast.domain.errors import ConfigError, UnverifiedError
+from landfast.domain.delivery import Head
+from landfast.domain.errors import UnverifiedError
 from landfast.domain.json_limits import read_json
 from landfast.ports.provider import Hidden, Proven, Secret, Signature
 from landfast.providers.items import Slice, slicer
@@ -18,24 +17,16 @@ from landfast.providers.request import Draft, Request, other_port
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import (
     ALGORITHMS,
-    LONGEST_SIGNATURE,
     Algorithm,
     Content,
-    decode,
     encode,
     public_key,
 )
 from landfast.providers.schemes.keyforms import KeyForm, decode_key
+from landfast.providers.schemes.signature_headers import Encoding, SignatureHeaders, named, only
+from landfast.providers.schemes.signed_checks import check_choices, check_content
 from landfast.providers.schemes.timestamps import Unit, seconds_of, written_time
 from landfast.providers.template import Template
-
-Encoding = Literal["hex", "base64", "base64url"]
-
-MOST_ENTRIES = 16
-"""Parts of one signature header. A sender that rolls its secret sends two signatures; each costs us a comparison."""
-
-LONGEST_ID = 256
-"""Bytes of a signed message id; they have about 30."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,19 +81,14 @@ class SignedScheme:
     _headers: tuple[tuple[str, bytes], ...] = field(init=False, repr=False, compare=False)
     hidden_headers: Mapping[bytes, Hidden] = field(init=False, repr=False, compare=False)
     _fields: tuple[Read, ...] = field(init=False, repr=False, compare=False)
-    _text_size: int = field(init=False, repr=False, compare=False)
-    _prefix: bytes = field(init=False, repr=False, compare=False)
-    _separator: bytes | None = field(init=False, repr=False, compare=False)
-    _timestamp_header: tuple[str, bytes] | None = field(init=False, repr=False, compare=False)
-    _timestamp_prefix: bytes | None = field(init=False, repr=False, compare=False)
-    _id_header: tuple[str, bytes] | None = field(init=False, repr=False, compare=False)
+    _written_in: SignatureHeaders = field(init=False, repr=False, compare=False)
     _require: tuple[tuple[str, bytes, bytes], ...] = field(init=False, repr=False, compare=False)
     _slice: Slice | None = field(init=False, repr=False, compare=False)
     _signs_form: bool = field(init=False, repr=False, compare=False)
     _fields_taken: frozenset[str] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self._check_choices()
+        check_choices(self)
         places = [split_place(place) for place in self.signature.split("|")]
         kind, _, rest = (self.timestamp or "").partition(":")
         size = ALGORITHMS[self.algorithm].size
@@ -112,16 +98,24 @@ class SignedScheme:
             "_content": template.split if template.has_secret else template.fill,
             "_is_direct": not self.any_port and any(kind == "header" for kind, _ in places),
             "_algorithm": ALGORITHMS[self.algorithm],
-            "_headers": tuple(_named(rest) for kind, rest in places if kind == "header"),
-            "hidden_headers": {_named(rest)[1]: Hidden.DIGESTED for kind, rest in places if kind == "header"},
+            "_headers": tuple(named(rest) for kind, rest in places if kind == "header"),
+            "hidden_headers": {named(rest)[1]: Hidden.DIGESTED for kind, rest in places if kind == "header"},
             "_fields": tuple(read_at(f"{kind}:{rest}") for kind, rest in places if kind != "header"),
-            "_text_size": 0 if size is None else len(encode(bytes(size), self.encoding)),
-            "_prefix": self.prefix.encode(),
-            "_separator": None if self.separator is None else self.separator.encode(),
-            "_timestamp_header": _named(rest) if kind == "header" else None,
-            "_timestamp_prefix": rest.encode() if kind == "entry" else None,
-            "_id_header": None if self.id is None else _named(split_place(self.id)[1]),
-            "_require": tuple((*_named(name), value.lower().encode()) for name, value in self.require.items()),
+            "_written_in": SignatureHeaders(
+                headers=tuple(named(rest) for kind, rest in places if kind == "header"),
+                is_repeated=self.is_repeated,
+                separator=None if self.separator is None else self.separator.encode(),
+                prefix=self.prefix.encode(),
+                encoding=self.encoding,
+                text_size=0 if size is None else len(encode(bytes(size), self.encoding)),
+                size=size,
+                timestamp_header=named(rest) if kind == "header" else None,
+                timestamp_prefix=rest.encode() if kind == "entry" else None,
+                id_header=None if self.id is None else named(split_place(self.id)[1]),
+                id_ends=template.id_ends,
+                has_bare_id=template.has_bare_id,
+            ),
+            "_require": tuple((*named(name), value.lower().encode()) for name, value in self.require.items()),
             "_slice": None if self.items is None else slicer(self.items),
             "_signs_form": template.signs_form,
             "_fields_taken": template.form_fields.union(rest for kind, rest in places if kind == "form")
@@ -130,7 +124,7 @@ class SignedScheme:
         }
         for name, value in derived.items():  # a frozen dataclass computes derived fields this way: once, here
             object.__setattr__(self, name, value)
-        self._check_content()
+        check_content(self, template)
 
     @property
     def coverage(self) -> Coverage:
@@ -152,13 +146,14 @@ class SignedScheme:
                 raise UnverifiedError(f"the header {name} is not the one that this scheme needs")
         if not self._headers:
             return Signature()
-        entries = self._entries(headers)
-        timestamp = self._timestamp(headers, entries)
+        written = self._written_in
+        entries = written.entries(headers)
+        timestamp = written.timestamp(headers, entries)
         return Signature(
-            self._digests(entries),
+            written.digests(entries),
             timestamp,
             None if timestamp is None else seconds_of(timestamp, self.timestamp_unit),
-            None if self._id_header is None else self._id(headers, *self._id_header),
+            written.id(headers),
         )
 
     def is_absent(self, head: Head) -> bool:
@@ -177,7 +172,7 @@ class SignedScheme:
             request = replace(request, items=self._slice(request.body, request.data))
         found: Secret | None = None
         for each in self._readings(request):
-            presented = signature if self._headers else Signature(self._digests(self._written(each)))
+            presented = signature if self._headers else Signature(self._written_in.digests(self._written(each)))
             try:
                 found = self._matching(presented, each, secrets)
             except UnverifiedError:
@@ -196,10 +191,10 @@ class SignedScheme:
         if self.key_name:
             header, _, setting = self.key_name.partition("=")
             draft.headers[header] = draft.settings.get(setting, setting)
-        if self._timestamp_header is not None:
-            draft.headers[self._timestamp_header[0]] = timestamp
-        if self._id_header is not None:
-            draft.headers[self._id_header[0]] = id_
+        if self._written_in.timestamp_header is not None:
+            draft.headers[self._written_in.timestamp_header[0]] = timestamp
+        if self._written_in.id_header is not None:
+            draft.headers[self._written_in.id_header[0]] = id_
         if self.body_digest and not draft.request().fields():
             draft.put(f"query:{self.body_digest}", draft.request().sha256().hex())
         presented = Signature((), timestamp.encode(), id=id_.encode())
@@ -216,39 +211,9 @@ class SignedScheme:
         text = self.prefix.replace("*", "key") + encode(
             self._algorithm.make(key, self._content(presented, request)), self.encoding
         )
-        if self._timestamp_prefix is not None and presented.timestamp is not None:
-            text = f"{self._timestamp_prefix.decode()}{presented.timestamp.decode()}{self.separator}{text}"
+        if self._written_in.timestamp_prefix is not None and presented.timestamp is not None:
+            text = f"{self._written_in.timestamp_prefix.decode()}{presented.timestamp.decode()}{self.separator}{text}"
         draft.put(place, text)
-
-    def _check_choices(self) -> None:
-        for name, value, choices in (
-            ("algorithm", self.algorithm, tuple(ALGORITHMS)),
-            ("encoding", self.encoding, get_args(Encoding)),
-            ("timestamp_unit", self.timestamp_unit, get_args(Unit)),
-            ("secret", self.secret, get_args(KeyForm)),
-        ):
-            if value not in choices:
-                raise ConfigError(f"{name} {value!r} is not known: use {', '.join(choices)}")
-        if self.signature.strip() in {"", "header:"}:
-            raise ConfigError("header is empty: name the header that holds the signature")
-        if self.key_name is not None and not all(part.strip() for part in f"{self.key_name}=".split("=", 2)[:2]):
-            raise ConfigError(f"key_name {self.key_name!r} must be HEADER=SETTING, such as X-Pusher-Key=app_key")
-        if self.timestamp is not None and not self.timestamp.startswith(("header:", "entry:")):
-            raise ConfigError(f"timestamp {self.timestamp!r} must be header:NAME, or entry:PREFIX in the signature")
-
-    def _check_content(self) -> None:
-        names, content = self._template.names, self.content
-        for part, given in (("timestamp", self.timestamp), ("id", self.id)):
-            if part in names and given is None:
-                raise ConfigError(f"content {content!r} uses {{{part}}}, and no header is given that holds it")
-            if part not in names and given is not None:
-                raise ConfigError(f"content {content!r} must hold {{{part}}}: what is not signed proves nothing")
-        if self._template.has_secret != self.algorithm.startswith("plain-"):
-            raise ConfigError(f"content {content!r} must hold {{secret}} with a plain hash, and with nothing else")
-        if self.signs_once and (self.coverage == "yes" or self.items is not None or self._template.has_secret):
-            raise ConfigError(f"signs_once is for a signature that does not cover the body, and {content!r} does")
-        if not names - {"timestamp", "id", "secret"}:
-            raise ConfigError(f"content {content!r} must hold {{body}}, or parts of it")
 
     def _matching(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
         if self.key_name:
@@ -305,92 +270,13 @@ class SignedScheme:
         values = [text.strip().encode("ascii", "replace") for read in self._fields if (text := read(sight))]
         if not values:
             raise UnverifiedError("the body holds no signature")
-        return [entry for value in values for entry in self._split(value)]
-
-    def _entries(self, headers: Headers) -> list[bytes]:
-        read = self._all if self.is_repeated else only
-        found = [read(headers, name, key) for name, key in self._headers if headers.get(key) is not None]
-        if not found:
-            raise UnverifiedError(f"the header {self._headers[0][0]} is missing")
-        if len(found) == 1:
-            return self._split(found[0])
-        return [entry for value in found for entry in self._split(value)]
-
-    def _all(self, headers: Headers, _name: str, key: bytes) -> bytes:
-        """The values of a header that is repeated, as if they stood in one."""
-        return (self._separator or b",").join(value.strip() for each, value in headers if each == key)
-
-    def _split(self, value: bytes) -> list[bytes]:
-        if self._separator is None:
-            return [value]
-        entries = value.split(self._separator, MOST_ENTRIES)
-        if len(entries) > MOST_ENTRIES:
-            raise UnverifiedError(f"the signature header has more than {MOST_ENTRIES} entries")
-        return [entry.strip(b" ") for entry in entries]
-
-    def _digests(self, entries: list[bytes]) -> tuple[bytes, ...]:
-        prefix, size, length = self._prefix, self._text_size, self._algorithm.size
-        digests = []
-        for entry in entries:
-            if prefix.startswith(b"*"):
-                text = entry.rpartition(prefix[1:])[2]
-            elif entry.startswith(prefix):
-                text = entry[len(prefix) :]
-            else:
-                continue
-            if (size and len(text) != size) or len(text) > 2 * LONGEST_SIGNATURE:
-                continue
-            digest = decode(text, self.encoding)
-            if digest and len(digest) == (length or len(digest)):
-                digests.append(digest)
-        if not digests:
-            raise UnverifiedError("the signature header holds no well-formed signature")
-        return tuple(digests)
-
-    def _timestamp(self, headers: Headers, entries: list[bytes]) -> bytes | None:
-        if self._timestamp_header is not None:
-            return only(headers, *self._timestamp_header)
-        prefix = self._timestamp_prefix
-        if prefix is None:
-            return None
-        found = [entry[len(prefix) :] for entry in entries if entry.startswith(prefix)]
-        if len(found) != 1:
-            raise UnverifiedError("the signature header needs exactly one timestamp")
-        return found[0]
-
-    def _id(self, headers: Headers, name: str, key: bytes) -> bytes:
-        value = only(headers, name, key)
-        if not value.isascii() or len(value) > LONGEST_ID:
-            raise UnverifiedError(f"the header {name} is not ASCII or too long")
-        # An id that holds its own delimiter could be cut at two places: one signature for two messages.
-        if any(end in value for end in self._template.id_ends):
-            raise UnverifiedError(f"the header {name} holds the delimiter that ends it")
-        # With nothing before it, it could begin with a piece of what another way of signing has there.
-        if self._template.has_bare_id and not value.isalnum():
-            raise UnverifiedError(f"the header {name} is not of letters and digits")
-        return value
+        return [entry for value in values for entry in self._written_in.split(value)]
 
 
 def _check_key_name(request: Request, header: str, setting: str) -> None:
     expected = request.settings.get(setting)
-    if expected is not None and only(request.head.headers, *_named(header)) != expected.encode():
+    if expected is not None and only(request.head.headers, *named(header)) != expected.encode():
         raise UnverifiedError(f"the header {header} is not the source's {setting}")
-
-
-def only(headers: Headers, name: str, key: bytes) -> bytes:
-    """The one value of a header."""
-    value = headers.get(key)
-    if value is None:
-        raise UnverifiedError(f"the header {name} is missing")
-    if headers.is_repeated(key):
-        raise UnverifiedError(f"the header {name} is repeated")
-    if not (value := value.strip()):
-        raise UnverifiedError(f"the header {name} is empty")
-    return value
-
-
-def _named(name: str) -> tuple[str, bytes]:
-    return name, name.lower().encode()
 
 
 def _data(body: bytes) -> object:

@@ -33,10 +33,10 @@ class Limits:
     """At a few KiB each, far more than webhook senders open. Beyond it, whoever does least makes room."""
 
 
-SWEPT_AT_ONCE = 25
+SWEPT_CONNECTIONS = 25
 """Connections ended in one go, which takes 1 ms: when thousands end together, good requests get their turn between."""
 
-ROOM = 64
+PLACES_LOOKED_FOR = 64
 """Places looked for at a time. To look takes a few ms with 10,000 connections, too much for each that comes."""
 
 
@@ -76,7 +76,7 @@ class Front:
         event is being stored, which has no deadline; False if there are only such."""
         if not self._expendable:
             waiting = [(c.deadline, c) for c in self.connections - self._expelled if c.deadline < math.inf]
-            self._expendable = heapq.nsmallest(ROOM, waiting, key=_deadline)[::-1]
+            self._expendable = heapq.nsmallest(PLACES_LOOKED_FOR, waiting, key=_deadline)[::-1]
         while self._expendable:
             deadline, connection = self._expendable.pop()
             # Any other may have been busy since it was put on the list.
@@ -90,9 +90,9 @@ class Front:
         """End what was past its deadline then; True if there is more of it. One sweep for all, because a timer that is
         armed and cancelled for every request would cost more than reading the request does."""
         late = [c for c in self.connections if c.deadline <= now]
-        for connection in late[:SWEPT_AT_ONCE]:
+        for connection in late[:SWEPT_CONNECTIONS]:
             connection.expire()
-        return len(late) > SWEPT_AT_ONCE
+        return len(late) > SWEPT_CONNECTIONS
 
     def let_idle_go(self) -> None:
         """Close what is idle; the rest closes after its answer."""

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from landfast.domain.errors import ConfigError
 
-BACKLOG = 2048
+BACKLOG_CONNECTIONS = 2048
 """Connections that the kernel holds for us while we are busy: a storm opens thousands at once."""
 
 HANDSHAKE_SECONDS = 2.0
@@ -72,7 +72,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(BACKLOG)
+        listener.listen(BACKLOG_CONNECTIONS)
     except OSError as error:
         listener.close()
         raise ConfigError(_why_not(error, host, port)) from None

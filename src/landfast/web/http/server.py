@@ -12,7 +12,7 @@ from dataclasses import replace
 from landfast.intake.receive import Intake
 from landfast.web.http.front import Front, Limits
 from landfast.web.http.handshake import TlsServer
-from landfast.web.http.listener import BACKLOG, refuse_newcomers, see_in_the_last
+from landfast.web.http.listener import BACKLOG_CONNECTIONS, refuse_newcomers, see_in_the_last
 from landfast.web.http.protocol import Connection
 
 SWEEP_SECONDS = 0.5
@@ -57,7 +57,9 @@ class HttpServer:
             listener = socket.socket(fileno=listener)
         server: asyncio.Server | TlsServer
         if self._tls is None:
-            server = await self._loop.create_server(lambda: Connection(self.front), sock=listener, backlog=BACKLOG)
+            server = await self._loop.create_server(
+                lambda: Connection(self.front), sock=listener, backlog=BACKLOG_CONNECTIONS
+            )
         else:
             server = TlsServer(self.front, listener, self._tls)
         self._open = listener, server

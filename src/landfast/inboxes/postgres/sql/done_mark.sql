@@ -1,1 +1,1 @@
-SELECT seq FROM landfast.mark WHERE name = 'done'
+SELECT seq FROM landfast.mark WHERE name = $1

@@ -1,1 +1,1 @@
-SELECT seq FROM landfast.mark WHERE name = 'done' FOR UPDATE
+SELECT seq FROM landfast.mark WHERE name = $1 FOR UPDATE

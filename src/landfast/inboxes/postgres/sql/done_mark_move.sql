@@ -2,4 +2,4 @@
 WITH durably AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'on', true) AS setting
 )
-UPDATE landfast.mark SET seq = $1 FROM durably WHERE name = 'done' AND setting = 'on'
+UPDATE landfast.mark SET seq = $2 FROM durably WHERE name = $1 AND setting = 'on'

@@ -13,7 +13,7 @@ WHERE
     AND ($4::text IS NULL OR b.key = $4)
     AND ($5::timestamptz IS NULL OR f.received_at >= $5)
     AND ($6::timestamptz IS NULL OR f.received_at < $6)
-    AND ($7::text IS NULL OR f.error LIKE $7)
+    AND ($7::text IS NULL OR (f.error <> '' AND f.error LIKE $7))
     AND ($9::timestamptz IS NULL OR (f.received_at, f.event_id) < ($9, $10::bytea))
     AND ($11::text IS NULL OR f.state = $11)
 ORDER BY f.received_at DESC, f.event_id DESC LIMIT $8

@@ -1,7 +1,7 @@
 -- From the small table, so that what waits is found behind any history.
 SELECT
     b.event_id, b.source, b.key, b.type, b.entity, b.occurred_at, b.received_at,
-    CASE WHEN w.token IS NULL THEN 'ready' ELSE 'claimed' END AS state,
+    $11::text AS state,
     w.run, '' AS reason, '' AS error, '' AS message, '' AS handler, NULL::timestamptz AS due_at,
     coalesce(r.count, 0) AS redelivered, NULL::timestamptz AS erased_at
 FROM landfast.work AS w
@@ -14,7 +14,7 @@ WHERE
     AND ($4::text IS NULL OR b.key = $4)
     AND ($5::timestamptz IS NULL OR b.received_at >= $5)
     AND ($6::timestamptz IS NULL OR b.received_at < $6)
-    AND ($7::text IS NULL OR '' LIKE $7)
+    AND $7::text IS NULL -- what is at work has no error
     AND ($9::timestamptz IS NULL OR (w.received_at, w.event_id) < ($9, $10::bytea))
-    AND (w.token IS NULL) = ($11::text = 'ready')
+    AND (w.token IS NOT NULL) = $12
 ORDER BY w.received_at DESC, w.event_id DESC LIMIT $8

@@ -7,7 +7,7 @@ CROSS JOIN LATERAL (
     WHERE body.received_at = h.received_at AND body.event_id = h.event_id LIMIT 1
 ) AS b
 WHERE
-    h.seq > $1 AND h.seq <= $2 AND h.state = 'done'
+    h.seq > $1 AND h.seq <= $2 AND h.state = $3
     AND h.seq = (
         SELECT newest.seq FROM landfast.history AS newest
         WHERE newest.received_at = h.received_at AND newest.event_id = h.event_id ORDER BY newest.seq DESC LIMIT 1

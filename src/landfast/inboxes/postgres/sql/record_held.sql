@@ -1,5 +1,5 @@
 -- As `record`, for a batch in which something is held. Apart from it, because nobody who holds the shelf may keep all of
--- intake waiting.
+-- intake waiting. $18: the state of what is held.
 WITH durably AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'on', true) AS setting
 ),
@@ -33,7 +33,7 @@ held AS (
     INSERT INTO landfast.shelf (
         event_id, state, run, forced, suspect, crashes, tries, reason, received_at, source, lane, type
     )
-    SELECT event_id, 'held', 1, false, false, 0, '{}', hold, received_at, source, entity, type
+    SELECT event_id, $18, 1, false, false, 0, '{}', hold, received_at, source, entity, type
     FROM delivery JOIN fresh USING (event_id)
     WHERE hold <> ''
 ),

@@ -1,3 +1,4 @@
+-- Only what is in the state $2 has a time at which it is due.
 WITH lazily AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'off', true) AS setting
 ),
@@ -5,10 +6,10 @@ due AS (
     DELETE FROM landfast.shelf
     WHERE event_id = ANY (ARRAY(
         SELECT event_id FROM landfast.shelf
-        WHERE state = 'delayed' AND due_at <= landfast.clock()
+        WHERE due_at <= landfast.clock() AND state = $2
         ORDER BY due_at LIMIT $1
         FOR UPDATE SKIP LOCKED
-    )) AND state = 'delayed'
+    )) AND state = $2
     RETURNING *
 )
 INSERT INTO landfast.work (event_id, received_at, source, lane, type, run, forced, suspect, crashes, tries)

@@ -1,3 +1,4 @@
+-- Apart from `find_any`, because it goes the other way, and brings what a proof asks for.
 SELECT
     h.seq, b.event_id, b.source, b.key, b.received_at, h.run, h.forced, h.handlers,
     CASE WHEN h.handlers IS NULL THEN h.attempts END AS attempts
@@ -7,7 +8,7 @@ CROSS JOIN LATERAL (
     WHERE line.received_at = b.received_at AND line.event_id = b.event_id ORDER BY line.seq DESC LIMIT 1
 ) AS h
 WHERE
-    h.state = 'done'
+    h.state = $11::text
     AND ($1::text IS NULL OR b.source = $1)
     AND ($2::text IS NULL OR b.type LIKE $2)
     AND ($3::text IS NULL OR b.entity = $3)

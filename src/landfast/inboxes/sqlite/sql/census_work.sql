@@ -1,1 +1,3 @@
-SELECT count(*) FILTER (WHERE token IS NULL), count(*) FILTER (WHERE token IS NOT NULL) FROM work
+SELECT count(*) FILTER (WHERE token IS NULL), count(*) FILTER (WHERE token IS NOT NULL),
+       min(received_at) FILTER (WHERE token IS NULL)
+FROM work

@@ -1,1 +1,1 @@
-SELECT seq FROM mark WHERE name = 'done'
+SELECT seq FROM mark WHERE name = ?

@@ -1,1 +1,1 @@
-UPDATE mark SET seq = ? WHERE name = 'done'
+UPDATE mark SET seq = :seq WHERE name = :name

@@ -11,7 +11,8 @@ from landfast.domain.filter import Filter
 from landfast.domain.ids import HandlerName
 from landfast.domain.lifecycle import Signal, State
 from landfast.ports.audit import MARKS_KEPT
-from landfast.testing.conformance.inbox.bench import Bench, DrivenInbox, claim, claim_one
+from landfast.ports.inbox import Inbox
+from landfast.testing.conformance.inbox.bench import Bench, claim, claim_one
 from landfast.testing.factory import deliveries, delivery, event_in, settlement
 
 BOTH = (HandlerName("create_order"), HandlerName("update_crm"))
@@ -109,6 +110,6 @@ class AuditConformance:
         assert counted == Counter(kinds)
 
 
-async def _finish_all(inbox: DrivenInbox, number: int) -> None:
+async def _finish_all(inbox: Inbox, number: int) -> None:
     held = await claim(inbox, number, limit=100)
     assert all(await inbox.settle([settlement(one, Signal.FINISH, handlers=BOTH) for one in held]))

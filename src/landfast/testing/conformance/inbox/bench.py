@@ -10,27 +10,17 @@ from landfast.domain.ids import EventId
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import Claim
 from landfast.domain.summary import EventRecord
-from landfast.ports.audit import Auditable
-from landfast.ports.erasure import ErasableInbox
-from landfast.ports.inbox import Archive, Memory, Recorder, Switchboard, Workbench
-from landfast.ports.sealed import KeyStore
-from landfast.ports.store import Store
+from landfast.ports.inbox import Inbox
 from landfast.testing.factory import LEASE, token
-
-
-class DrivenInbox(
-    Recorder, Workbench, Archive, Auditable, Memory, Switchboard, ErasableInbox, KeyStore, Store, Protocol
-):
-    """Everything that one driver object implements."""
 
 
 class Bench(Protocol):
     @property
-    def inbox(self) -> DrivenInbox:
+    def inbox(self) -> Inbox:
         """Open, migrated and empty."""
         ...
 
-    async def another(self) -> DrivenInbox:
+    async def another(self) -> Inbox:
         """A second instance, open on the same data; the bench closes it."""
         ...
 
@@ -39,30 +29,30 @@ class Bench(Protocol):
         ...
 
 
-async def look(inbox: DrivenInbox, event: EventId) -> EventRecord:
+async def look(inbox: Inbox, event: EventId) -> EventRecord:
     record = await inbox.show(event)
     assert record is not None, "the event is not there"
     return record
 
 
-async def state_of(inbox: DrivenInbox, event: EventId) -> State:
+async def state_of(inbox: Inbox, event: EventId) -> State:
     return (await look(inbox, event)).summary.state
 
 
-async def claim(inbox: DrivenInbox, number: int, *, limit: int = 1, lease: float = LEASE) -> Sequence[Claim]:
+async def claim(inbox: Inbox, number: int, *, limit: int = 1, lease: float = LEASE) -> Sequence[Claim]:
     return await inbox.claim(token=token(number), lease=lease, limit=limit)
 
 
-async def claim_flows(inbox: DrivenInbox, number: int, flows: Sequence[Flow], *, limit: int = 1) -> Sequence[Claim]:
+async def claim_flows(inbox: Inbox, number: int, flows: Sequence[Flow], *, limit: int = 1) -> Sequence[Claim]:
     return await inbox.claim(token=token(number), lease=LEASE, limit=limit, flows=flows)
 
 
-async def claim_one(inbox: DrivenInbox, number: int) -> Claim:
+async def claim_one(inbox: Inbox, number: int) -> Claim:
     (only,) = await claim(inbox, number)
     return only
 
 
-async def claim_suspect(inbox: DrivenInbox, number: int) -> Claim:
+async def claim_suspect(inbox: Inbox, number: int) -> Claim:
     suspect = await inbox.claim_suspect(token=token(number), lease=LEASE)
     assert suspect is not None, "no suspect was found"
     return suspect

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,8 @@ from landfast.domain.delivery import Delivery
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.summary import Cursor, EventSummary
-from landfast.testing.conformance.inbox.bench import Bench, DrivenInbox, claim, claim_one, look
+from landfast.ports.inbox import Inbox
+from landfast.testing.conformance.inbox.bench import Bench, claim, claim_one, look
 from landfast.testing.factory import DAWN, deliveries, delivery, event_in, settlement
 
 STATES = [
@@ -120,6 +122,27 @@ class FindConformance:
         assert _keys(await bench.inbox.find(Filter(error=error, state=State.DEAD), limit=10)) == ["evt_0001"]
         assert not await bench.inbox.find(Filter(error="integrityerror"), limit=10)
 
+    @pytest.mark.parametrize("state", [None, *STATES])
+    async def test_a_star_stands_for_any_type_and_any_error_and_for_itself_elsewhere(
+        self, bench: Bench, state: State | None
+    ) -> None:
+        await _one_in_each_state(bench.inbox)
+        everything = _keys(await bench.inbox.find(Filter(state=state), limit=10))
+        failed = [one.key for one in await bench.inbox.find(Filter(state=state), limit=10) if one.error]
+        expected = {"type": everything, "error": failed, "source": [], "entity": [], "key": []}
+        for name, keys in expected.items():
+            wanted = replace(Filter(state=state), **{name: "*"})  # type: ignore[arg-type]
+            assert _keys(await bench.inbox.find(wanted, limit=10)) == keys, name
+            assert await bench.inbox.count(wanted, at_most=10) == len(keys), name
+
+    async def test_a_star_may_stand_for_nothing_but_an_error_has_a_name(self, bench: Bench) -> None:
+        """What was discarded is dead without an error."""
+        held = await event_in(bench.inbox, State.HELD)
+        await bench.inbox.discard([held.event_id], who="ada")
+        assert len(await bench.inbox.find(Filter(type="order.created*"), limit=10)) == 1
+        assert not await bench.inbox.find(Filter(error="*"), limit=10)
+        assert not await bench.inbox.find(Filter(error="*", state=State.DEAD), limit=10)
+
     async def test_counting_goes_no_further_than_at_most(self, bench: Bench) -> None:
         await bench.inbox.record(deliveries(10))
         assert await bench.inbox.count(Filter(), at_most=4) == 4
@@ -167,13 +190,13 @@ class FindConformance:
         assert walked == [f"evt_{n:04}" for n in range(6)]
 
 
-async def _one_in_each_state(inbox: DrivenInbox, *, prefix: str = "evt", source: str = "shop") -> None:
+async def _one_in_each_state(inbox: Inbox, *, prefix: str = "evt", source: str = "shop") -> None:
     batch = deliveries(len(STATES), prefix=prefix, source=source)
     for number, (state, what) in enumerate(zip(STATES, batch, strict=True)):
         await event_in(inbox, state, what, number=number)
 
 
-async def _finish(inbox: DrivenInbox, batch: Sequence[Delivery]) -> None:
+async def _finish(inbox: Inbox, batch: Sequence[Delivery]) -> None:
     await inbox.record(batch)
     held = await claim(inbox, 1, limit=len(batch))
     assert all(await inbox.settle([settlement(one, Signal.FINISH) for one in held]))

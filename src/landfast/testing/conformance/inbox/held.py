@@ -86,14 +86,14 @@ class HeldConformance:
             state for state in states if state is not State.HELD
         ]
 
-    async def test_paused_events_are_resumed_when_their_switch_is_released(self, bench: Bench) -> None:
+    async def test_paused_events_are_resumed_when_their_switch_is_lifted(self, bench: Bench) -> None:
         await bench.inbox.throw(SwitchKind.SOURCE, "shop", why="a fix", who="ada")
         await bench.inbox.throw(SwitchKind.HANDLER, "tell_crm", why="a fix", who="ada")
         shop = await _paused(bench, "shop", PAUSED)
         crm = await _paused(bench, "crm", pause_reason(SwitchKind.HANDLER, "tell_crm"))
         await bench.advance(10_000_000)
         assert await bench.inbox.resume(limit=10) == 0
-        await bench.inbox.release(SwitchKind.SOURCE, "shop")
+        await bench.inbox.lift(SwitchKind.SOURCE, "shop")
         assert await bench.inbox.resume(limit=10) == 1
         assert [one.event_id for one in await claim(bench.inbox, 9, limit=10)] == [shop.event_id]
         assert await state_of(bench.inbox, crm.event_id) is State.PAUSED
@@ -112,7 +112,7 @@ class HeldConformance:
         assert await bench.inbox.resume(limit=10) == 1
 
     async def test_an_event_that_is_paused_too_late_is_resumed(self, bench: Bench) -> None:
-        """Its worker did not know yet that the switch was released."""
+        """Its worker did not know yet that the switch was lifted."""
         await _paused(bench, "evt_1", PAUSED)
         assert await bench.inbox.resume(limit=10) == 1
         assert await bench.inbox.resume(limit=10) == 0

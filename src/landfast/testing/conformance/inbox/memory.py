@@ -95,7 +95,7 @@ class MemoryConformance:
             Difference(body=True, type=True, first_at=first.received_at),
         ]
 
-    async def test_a_thrown_switch_is_in_force_for_everybody_until_it_is_released(self, bench: Bench) -> None:
+    async def test_a_thrown_switch_is_in_force_for_everybody_until_it_is_lifted(self, bench: Bench) -> None:
         other = await bench.another()
         assert list(await other.switches()) == []
         await bench.inbox.throw(SwitchKind.SOURCE, "shop", why="a fix is on its way", who="ada")
@@ -109,8 +109,8 @@ class MemoryConformance:
         assert switch.until is None
         await bench.advance(10_000_000)
         assert len(await other.switches()) == 1
-        assert await other.release(SwitchKind.SOURCE, "shop")
-        assert not await bench.inbox.release(SwitchKind.SOURCE, "shop")
+        assert await other.lift(SwitchKind.SOURCE, "shop")
+        assert not await bench.inbox.lift(SwitchKind.SOURCE, "shop")
         assert list(await bench.inbox.switches()) == []
 
     async def test_a_switch_with_an_end_is_in_force_until_then(self, bench: Bench) -> None:

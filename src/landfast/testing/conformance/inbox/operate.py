@@ -99,6 +99,35 @@ class OperateConformance:
             "evt_0002",
         }
 
+    @pytest.mark.parametrize(("state", "signal"), [(State.HELD, Signal.ADMIT), (State.HELD, Signal.DISCARD)])
+    async def test_the_line_of_a_decision_says_what_the_event_was_held_for(
+        self, bench: Bench, state: State, signal: Signal
+    ) -> None:
+        held = await event_in(bench.inbox, state)
+        assert await getattr(bench.inbox, signal)([held.event_id], who="ada") == 1
+        line = (await look(bench.inbox, held.event_id)).history[-1]
+        assert (line.signal, line.reason, line.who) == (signal, "late", "ada")
+
+    @pytest.mark.parametrize("signal", [Signal.NO_HANDLER, Signal.PAUSE])
+    async def test_the_line_of_what_goes_on_by_itself_says_what_it_waited_for(
+        self, bench: Bench, signal: Signal
+    ) -> None:
+        held = await event_in(bench.inbox, State.CLAIMED)
+        await bench.inbox.settle([settlement(held, signal, reason="what it waits for")])
+        back = await bench.inbox.requeue(source=held.source, type=held.type, limit=1)
+        assert back + await bench.inbox.resume(limit=1) == 1
+        line = (await look(bench.inbox, held.event_id)).history[-1]
+        assert (line.reason, line.who) == ("what it waits for", "")
+
+    @pytest.mark.parametrize("state", REPLAYABLE)
+    async def test_the_line_of_a_replay_says_whether_it_is_forced(self, bench: Bench, state: State) -> None:
+        batch = deliveries(2)
+        for number, (forced, reason) in enumerate([(False, ""), (True, "forced")]):
+            held = await event_in(bench.inbox, state, batch[number], number=number)
+            await bench.inbox.replay([held.event_id], forced=forced, who="ada")
+            assert (await look(bench.inbox, held.event_id)).history[-1].reason == reason
+            await bench.inbox.settle([settlement(await claim_one(bench.inbox, 10 + number), Signal.FINISH)])
+
     async def test_recovering_makes_a_done_event_ready_in_the_same_run(self, bench: Bench) -> None:
         held = await event_in(bench.inbox, State.DONE)
         await bench.inbox.replay([held.event_id], forced=False, who="ada")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from landfast.domain.ids import HandlerName
-from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, Signal, State
-from landfast.domain.outcome import Attempt, Tries
+from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, TRANSITIONS, Signal, State
+from landfast.domain.outcome import LONGEST_DELAY, Attempt, Tries
+from landfast.domain.switch import SwitchKind
 from landfast.testing.conformance.inbox.bench import Bench, claim, claim_one, claim_suspect, look, state_of
 from landfast.testing.factory import DELAY, LEASE, deliveries, delivery, event_in, failure, settlement, token
 
@@ -136,6 +138,34 @@ class SettleConformance:
         record = await look(bench.inbox, held.event_id)
         assert record.summary.due_at is not None
         assert abs((record.summary.due_at - record.history[-1].at).total_seconds() - DELAY) < 1
+
+    @pytest.mark.parametrize("due_in", [LONGEST_DELAY + 1, 1e300, float("inf")])
+    async def test_no_delay_and_no_switch_outlasts_the_longest(self, bench: Bench, due_in: float) -> None:
+        held = await event_in(bench.inbox, State.CLAIMED)
+        assert list(await bench.inbox.settle([settlement(held, Signal.RETRY, due_in=due_in)])) == [True]
+        delayed = await look(bench.inbox, held.event_id)
+        assert delayed.summary.due_at == delayed.history[-1].at + timedelta(seconds=LONGEST_DELAY)
+        await bench.inbox.throw(SwitchKind.SOURCE, "shop", why="a fix", who="ada", lasting=due_in)
+        (switch,) = await bench.inbox.switches()
+        assert switch.until == switch.at + timedelta(seconds=LONGEST_DELAY)
+
+    @pytest.mark.parametrize("state", [State.READY, State.CLAIMED, State.DELAYED, State.UNHANDLED, State.PAUSED])
+    @pytest.mark.parametrize("tries", [{}, {HandlerName("create_order"): Tries(3, 7.5)}], ids=["untold", "told"])
+    async def test_burying_writes_the_same_wherever_the_event_was(
+        self, bench: Bench, state: State, tries: dict[HandlerName, Tries]
+    ) -> None:
+        held = await event_in(bench.inbox, State.CLAIMED)
+        earlier = {HandlerName("create_order"): Tries(1, 2.5)}
+        if state is not State.CLAIMED:
+            signals = {state: signal for (_, signal), state in TRANSITIONS.items() if signal in TOKEN_SIGNALS}
+            await bench.inbox.settle([settlement(held, signals[state], due_in=DELAY, tries=earlier)])
+        assert list(await bench.inbox.settle([settlement(held, Signal.BURY, tries=tries, **failure())])) == [True]
+        record = await look(bench.inbox, held.event_id)
+        dead = record.summary
+        assert (dead.state, dead.due_at) == (State.DEAD, None)
+        told = (dead.handler, dead.reason, dead.error, dead.message)
+        assert told == ("create_order", "permanent", "IntegrityError", "duplicate order")
+        assert dict(record.tries) == (tries or ({} if state is State.CLAIMED else earlier))
 
     async def test_an_unhandled_event_waits_for_ever(self, bench: Bench) -> None:
         await event_in(bench.inbox, State.UNHANDLED)

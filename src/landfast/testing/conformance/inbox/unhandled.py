@@ -48,7 +48,7 @@ class UnhandledConformance:
         inboxes = [bench.inbox, await bench.another(), await bench.another()]
         shares = [await claim(inbox, number, limit=20) for number, inbox in enumerate(inboxes)]
         # Each in an order of its own: whoever takes locks in the order of its batch would meet another here.
-        signals = [Signal.SHELVE, Signal.DISMISS, Signal.SHELVE]
+        signals = [Signal.NO_HANDLER, Signal.DISMISS, Signal.NO_HANDLER]
         settling = [
             inbox.settle(
                 [settlement(one, signals[place % 3]) for place, one in enumerate(share[number:] + share[:number])]
@@ -76,7 +76,7 @@ class UnhandledConformance:
     async def test_workers_that_requeue_at_once_take_each_event_once(self, bench: Bench) -> None:
         await bench.inbox.record(deliveries(60))
         claims = await claim(bench.inbox, 1, limit=60)
-        await bench.inbox.settle([settlement(one, Signal.SHELVE) for one in claims])
+        await bench.inbox.settle([settlement(one, Signal.NO_HANDLER) for one in claims])
         inboxes = [bench.inbox, await bench.another(), await bench.another()]
         asked = [inbox.requeue(source="shop", type="order.created", limit=30) for inbox in inboxes]
         taken = sum(await asyncio.gather(*asked))

@@ -1,0 +1,1 @@
+SELECT coalesce(sum(n), 0)::bigint FROM landfast.unhandled_count

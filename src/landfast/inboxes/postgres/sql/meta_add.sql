@@ -1,1 +1,0 @@
-INSERT INTO landfast.meta (inbox_id) VALUES ($1) ON CONFLICT DO NOTHING

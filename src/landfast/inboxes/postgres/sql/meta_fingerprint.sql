@@ -1,1 +1,0 @@
-UPDATE landfast.meta SET fingerprint = $1

@@ -1,0 +1,7 @@
+-- Of the events $1, those that wait in one of the states $2 and were not erased, oldest first.
+SELECT f.ctid AS place, f.event_id, f.reason FROM landfast.shelf AS f
+WHERE
+    f.event_id = ANY ($1::bytea[]) AND f.state = ANY ($2::text[])
+    AND NOT EXISTS (SELECT FROM landfast.erasure AS e WHERE e.event_id = f.event_id)
+ORDER BY f.received_at, f.event_id
+FOR UPDATE OF f

@@ -1,1 +1,0 @@
-SELECT min(received_at) FROM work WHERE token IS NULL

@@ -1,9 +1,0 @@
--- The next run of what is done: its newest line of history says so, and it is neither at work nor on the shelf.
-INSERT INTO work (event_id, received_at, body_seq, source, type, lane, run, forced, suspect, crashes, tries)
-SELECT b.event_id, b.received_at, b.seq, b.source, b.type, b.entity, s.run + 1, :forced, 0, 0, '{}'
-FROM identity i
-JOIN summary s ON s.seq = i.seq
-JOIN body b ON b.seq = i.seq
-WHERE i.event_id = :event_id AND s.state = 'done'
-  AND NOT EXISTS (SELECT 1 FROM erasure e WHERE e.event_id = :event_id)
-RETURNING body_seq, received_at, run

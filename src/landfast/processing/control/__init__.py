@@ -1,0 +1,1 @@
+"""What may start now, and who still holds what: breakers, switches, leases, suspects, and the loops that look."""

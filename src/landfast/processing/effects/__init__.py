@@ -1,0 +1,1 @@
+"""Staged effects: claimed as places get free, and performed after their COMMIT."""
