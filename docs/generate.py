@@ -13,6 +13,7 @@ from docs.provider_language import language
 from docs.provider_pages import provider_pages
 from docs.settings_page import settings
 from landfast.cli import landfast as command
+from landfast.domain import effect
 from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, TRANSITIONS, Signal, State
 
 WIDTH = 78
@@ -56,7 +57,35 @@ def lifecycle() -> str:
         begins = [state for state, heard in TRANSITIONS if heard is signal]
         ends = sorted({TRANSITIONS[state, signal] for state in begins})
         lines.append(f"| {signal} | {', '.join(begins)} | {', '.join(ends)} | {_who(signal)} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *_effects()]) + "\n"
+
+
+def _effects() -> list[str]:
+    arrows: dict[tuple[effect.EffectState, effect.EffectState], list[effect.EffectSignal]] = defaultdict(list)
+    for (state, signal), end in effect.TRANSITIONS.items():
+        arrows[state, end].append(signal)
+    lines = [
+        "# The life of an effect",
+        "",
+        "Drawn from `src/landfast/domain/effect.py`. A handler stages an effect; the COMMIT of its transaction makes",
+        f"it {effect.STAGED}.",
+        "",
+        "```mermaid",
+        "stateDiagram-v2",
+        f"    [*] --> {effect.STAGED}: stage",
+        *(f"    {begin} --> {end}: {', '.join(signals)}" for (begin, end), signals in arrows.items()),
+        "```",
+        "",
+        "| Signal | From | To | Who may send it |",
+        "|---|---|---|---|",
+    ]
+    for signal in effect.EffectSignal:
+        begins = [state for state, heard in effect.TRANSITIONS if heard is signal]
+        ends = sorted({effect.TRANSITIONS[state, signal] for state in begins})
+        who = "the holder of the token" if signal in effect.HOLDER_SIGNALS else "an operator"
+        who = "a worker" if signal is effect.EffectSignal.CLAIM else who
+        lines.append(f"| {signal} | {', '.join(begins)} | {', '.join(ends)} | {who} |")
+    return lines
 
 
 def commands() -> str:

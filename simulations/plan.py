@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from landfast.app.stores import INBOX_CONNECTIONS, LEDGER_SPARE_CONNECTIONS
 from landfast.caches.redis import DURABLE_MARK_SECONDS
+from landfast.drivers import INBOX_CONNECTIONS, LEDGER_SPARE_CONNECTIONS
 from landfast.inboxes.postgres.connection import RECORDING
 from simulations.measured import Measured
 

@@ -141,7 +141,7 @@ async def _process(bench: Bench) -> None:
     while claims := await inbox.claim(token=token(WorkerId(b"measure!"), number), lease=300, limit=BATCH):
         number += 1
         transaction = await ledger.begin(deadline=60)
-        await transaction.receive([_receipt(bench, claim) for claim in claims])
+        await transaction.reserve([_receipt(bench, claim) for claim in claims])
         for claim in claims:
             await transaction.handle.execute("INSERT INTO orders (payment_id, amount) VALUES ($1, 8999)", claim.entity)
         await transaction.commit(results=[], effects=[])

@@ -94,7 +94,7 @@ def test_nothing_private_is_printed(tmp_path: Path) -> None:
     for shown in (repr(settings), str(settings.store)):
         assert "hunter" not in shown
         assert SECRET not in shown
-    assert str(Address("postgresql:///shop")) == "postgresql:///shop"
+    assert str(Address("postgresql:///shop", scheme="postgresql")) == "postgresql:///shop"
 
 
 IGNORE = 'landfast.toml: sources.stripe: ignore must be a list of types or patterns, such as ignore = ["invoice.*"]'
@@ -116,7 +116,8 @@ MISTAKES = {
     'host = " "': "landfast.toml: host is empty; give it a value, or leave it out",
     'store = ""': "landfast.toml: store is empty; give it a value, or leave it out",
     'store = "sqlite:"': "store: sqlite: needs a path, such as sqlite:landfast.db",
-    'store = "mysql://me:hunter2@db/x"': "store: 'mysql' is no kind of database; use sqlite:PATH or postgresql://...",
+    'store = "mysql://me:hunter2@db/x"': "store: 'mysql' is no kind of database that is installed; the known ones are postgresql, sqlite",
+    'store = "postgresql:shop"': "store: write the address as postgresql://user:password@host/name",
     'store = "postgresql://me:hunter2@db:port/x"': "store: the PostgreSQL address is malformed; check its host and port",
     'store = "a.db"\nledger = "./a.db"': "ledger: it is the store's own file; on SQLite they must be two files",
     "workers = 2": "workers is 2, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL",

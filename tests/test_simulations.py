@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from landfast.app.stores import INBOX_CONNECTIONS, LEDGER_SPARE_CONNECTIONS
+from landfast.drivers import INBOX_CONNECTIONS, LEDGER_SPARE_CONNECTIONS
 from landfast.inboxes.postgres.connection import RECORDING
 from models.explore import explore
 from simulations import capacity, homes

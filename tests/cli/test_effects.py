@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from landfast.app.stores import Stores
 from landfast.domain import ids
+from landfast.domain.effect import EffectSettlement, EffectSignal
 from landfast.domain.ids import WorkerId
-from landfast.domain.outcome import EffectSettlement, EffectState, Tries
+from landfast.domain.outcome import Tries
 from landfast.testing.conformance.ledger.desk import effect, key, stage
 from tests.cli.conftest import Run
 from tests.cli.crowd import fill
@@ -19,7 +20,13 @@ async def two_dead_one_ready(stores: Stores) -> None:
     await stores.ledger.settle(
         [
             EffectSettlement(
-                one.staged.key, one.staged.run, token, EffectState.DEAD, tries=Tries(8), error="OSError", message="away"
+                one.staged.key,
+                one.staged.run,
+                token,
+                EffectSignal.BURY,
+                tries=Tries(8),
+                error="OSError",
+                message="away",
             )
             for one in claimed
         ]

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from landfast.domain.effect import EffectState
 from landfast.domain.lifecycle import Signal, State, after
-from landfast.domain.outcome import EffectState, Outcome
+from landfast.domain.outcome import Outcome
 from tests.crash.history import Line
 
 SILENT = (Signal.CLAIM, Signal.WAKE)

@@ -13,10 +13,11 @@ import msgspec
 from landfast.caches.local import LocalSeen
 from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head, Headers
+from landfast.domain.effect import EffectState
 from landfast.domain.errors import SenderError, StoreError
 from landfast.domain.ids import BootId, InboxId, WorkerId, event_id, token
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.outcome import EffectState, Settlement
+from landfast.domain.outcome import Settlement
 from landfast.inboxes.postgres import PostgresInbox
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.intake.answers import answer_to
@@ -28,7 +29,7 @@ from landfast.ledgers import limits
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.ports.inbox import Archive, Recorder, Workbench
-from landfast.ports.ledger import EffectStore, Ledger
+from landfast.ports.ledger import EffectStore, ReceiptStore
 from landfast.ports.provider import Provider, Secret
 from landfast.ports.seen import Seen
 from landfast.processing.worker import Worker
@@ -215,7 +216,7 @@ class Life:
         return Worker(
             registry=registry(self.crash, self.history, self.clock, self.plan.cycle),
             bench=self.crash.watch(self.inbox, Workbench),
-            ledger=self.crash.watch(ledger, Ledger),
+            ledger=self.crash.watch(ledger, ReceiptStore),
             effects=effects,
             wakeup=LocalWakeup(),
             clock=self.clock,

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from landfast.domain.effect import EffectState
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.outcome import EffectState, Outcome
+from landfast.domain.outcome import Outcome
 from tests.crash.checker import Books, Staged, Stored, check
 from tests.crash.history import Line, unknown
 

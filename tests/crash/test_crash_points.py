@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from landfast.domain.errors import CommitUnknownError, InboxUnavailableError, LedgerUnavailableError
-from landfast.ports.ledger import Ledger
+from landfast.ports.ledger import ReceiptStore
 from landfast.testing.crash import ANY, STEPS, VIEWS, Crash, CrashError, crash_at
 
 
 class Tx:
-    async def receive(self, keys: Any) -> str:
+    async def reserve(self, keys: Any) -> str:
         return "received"
 
     async def commit(self) -> str:
@@ -57,9 +57,9 @@ async def test_a_transaction_crashes_as_the_ledger_that_it_comes_from() -> None:
     tx = await crash_at(Store(), "commit", when="after", how="raise").begin()
     with pytest.raises(CommitUnknownError):
         await tx.commit()
-    tx = await crash_at(Store(), "receive", how="raise").begin()
+    tx = await crash_at(Store(), "reserve", how="raise").begin()
     with pytest.raises(LedgerUnavailableError):
-        await tx.receive([])
+        await tx.reserve([])
 
 
 async def test_an_error_of_ones_own_may_be_raised() -> None:
@@ -83,14 +83,14 @@ def test_a_function_crashes_too_also_where_it_fails_by_itself() -> None:
 async def test_any_counts_every_step_and_none_only_counts() -> None:
     told: list[tuple[str, str, int]] = []
     crash = Crash(ANY, nth=3, how="raise", report=lambda *place: told.append(place))
-    ledger = crash.watch(Store(), Ledger)
+    ledger = crash.watch(Store(), ReceiptStore)
     tx = await ledger.begin()
-    await tx.receive([])
+    await tx.reserve([])
     with pytest.raises(LedgerUnavailableError):
         await tx.commit()
     assert told == [("commit", "before", 1)]
     idle = Crash(None)
-    await idle.watch(Store(), Ledger).begin()
+    await idle.watch(Store(), ReceiptStore).begin()
     assert idle.calls == {"begin": 1} and not idle.fired
 
 

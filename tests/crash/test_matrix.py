@@ -18,7 +18,7 @@ STORES = ("sqlite", "postgres")
 PARTS: dict[str, tuple[str, ...]] = {
     "intake": INTAKE,
     "claims": ("requeue", "claim", "claim_suspect", "settle", "replay", "admit"),
-    "receipts": ("begin", "receive", "reset", "withdraw", "bury", "rollback"),
+    "receipts": ("begin", "reserve", "reset", "withdraw", "bury", "rollback"),
     "handlers": ("handle", "stage", "commit"),
     "effects": ("claim_effect", "claim_suspect_effect", "perform", "settle_effect"),
 }

@@ -134,10 +134,10 @@ async def test_a_broken_migration_is_named_and_changes_nothing(
         Migration(98, "broken", "CREATE TABLE landfast.whole (a int); SELECT nonsense"),
     ]
     monkeypatch.setattr(housekeeping, "MIGRATIONS", broken)
-    with pytest.raises(ConfigError, match=r"0098_broken.*nothing was changed"):
+    with pytest.raises(ConfigError, match=r"0098_broken failed .*the schema is as it was"):
         await bench.inbox.migrate()
     assert await bench.fetch("SELECT to_regclass('landfast.half')") == [None]
-    assert f"behind ({len(ALL)} of {len(ALL) + 2})" in " ".join(await bench.inbox.problems())
+    assert "behind by 2 migrations" in " ".join(await bench.inbox.problems())
     monkeypatch.setattr(housekeeping, "MIGRATIONS", broken[:-1])
     assert list(await bench.inbox.migrate()) == ["0097_fine"]
     assert list(await bench.inbox.problems()) == []

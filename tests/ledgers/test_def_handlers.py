@@ -69,7 +69,7 @@ async def test_a_def_handler_cannot_commit(desk: Desk) -> None:
 
 async def run(desk: Desk, handler: Callable[[BlockingTransaction], None]) -> None:
     async with transaction(desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         stage = Stage(Registry(), key(), EVENT)
         await asyncio.to_thread(handler, BlockingTransaction(tx.handle, stage))
         await tx.commit(results=(), effects=())

@@ -46,14 +46,14 @@ async def test_a_thread_that_writes_on_is_stopped_by_the_end_of_its_transaction(
                 return
 
     async with transaction(desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         thread = threading.Thread(target=write_on, args=(tx.handle.connection,))
         thread.start()
         await asyncio.to_thread(well_under_way.wait)
         await end(tx, how)
     kept = await orders(desk)
     async with transaction(desk.ledger) as tx:
-        await tx.receive([key("evt_2")])
+        await tx.reserve([key("evt_2")])
         await asyncio.to_thread(thread.join)
         await tx.commit(results=(), effects=())
     assert "readonly" in str(stopped_by)
@@ -81,13 +81,13 @@ async def test_nothing_that_came_from_a_lent_sqlite_connection_writes_later(
 ) -> None:
     desk = sqlite_desk
     async with transaction(desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         write = keep(tx.handle.connection, kept)
         await end(tx, how)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         write()
     async with transaction(desk.ledger) as tx:  # nor in the next event's transaction
-        await tx.receive([key("evt_2")])
+        await tx.reserve([key("evt_2")])
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             write()
         await order(tx, "pay_2")
@@ -103,7 +103,7 @@ async def test_a_sqlite_connection_that_nobody_kept_is_used_again(sqlite_desk: S
     before = writer._current
     for number, how in enumerate(["commit", "rollback", "commit"]):
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key(f"evt_{number}")])
+            await tx.reserve([key(f"evt_{number}")])
             tx.handle.connection.execute(MANY).close()
             await end(tx, how)
     assert writer._current is before
@@ -114,7 +114,7 @@ async def test_a_connection_that_was_kept_is_closed_once_it_is_let_go_of(sqlite_
     desk = sqlite_desk
     for number in range(3):
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key(f"evt_{number}")])
+            await tx.reserve([key(f"evt_{number}")])
             kept = tx.handle.connection  # and with it the one before is let go of
             await tx.rollback()
     assert len(desk.ledger._writer._retired) == 1
@@ -158,7 +158,7 @@ async def test_nothing_that_came_from_a_lent_postgres_connection_writes_before_i
     desk, heard, is_back = postgres_desk, dict[str, str](), asyncio.Event()
     async with transaction(desk.ledger) as started:
         tx = cast(PostgresTransaction, started)
-        await tx.receive([key()])
+        await tx.reserve([key()])
         await order(tx, "pay_1")
         kept = await keep_all(cast(Any, tx.handle.connection))
 
@@ -180,7 +180,7 @@ async def test_nothing_that_came_from_a_lent_postgres_connection_writes_before_i
 
 async def test_what_a_lent_connection_can_do_is_what_asyncpgs_own_can(postgres_desk: PostgresDesk) -> None:
     async with transaction(postgres_desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         connection = tx.handle.connection
         assert isinstance(connection, asyncpg.Connection)
         await connection.executemany("INSERT INTO shop_order VALUES ($1)", [("a",), ("b",)])

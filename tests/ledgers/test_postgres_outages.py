@@ -18,7 +18,7 @@ from landfast.ledgers import limits
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.postgres.transaction import PostgresTransaction
 from landfast.testing.clock import ManualClock, SeededChance
-from landfast.testing.conformance.ledger.desk import key, order, orders, process, receipt_count, receive, transaction
+from landfast.testing.conformance.ledger.desk import key, order, orders, process, receipt_count, reserve, transaction
 from tests.ledgers.conftest import PostgresDesk
 from tests.proxy import Fate, Proxy
 from tests.servers import Postgres
@@ -58,7 +58,7 @@ async def test_a_lost_answer_to_commit_is_unknown_and_the_receipt_tells(
     desk = postgres_desk
     async with through_a_proxy(desk) as (ledger, proxy):
         async with transaction(ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await order(tx, "pay_1")
             proxy.strike(b"COMMIT\0", fate)
             with pytest.raises(CommitUnknownError):
@@ -79,7 +79,7 @@ async def test_a_commit_that_is_given_up_on_is_unknown_and_its_connection_is_thr
     desk = postgres_desk
     async with through_a_proxy(desk) as (ledger, proxy):
         async with transaction(ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await order(tx, "pay_1")
             connection = cast(PostgresTransaction, tx)._connection
             proxy.strike(b"COMMIT\0", Fate.SILENCE)
@@ -119,10 +119,10 @@ async def test_a_start_that_nobody_answers_any_more_ends_and_can_be_tried_again(
 async def test_behind_a_pooler_nothing_is_prepared_and_directly_it_is(postgres_desk: PostgresDesk) -> None:
     desk, prepared = postgres_desk, "SELECT count(*) FROM pg_prepared_statements WHERE name <> ''"
     async with transaction(desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         assert await tx.handle.fetchval(prepared) > 0
     async with through_a_proxy(desk, alter=a_pid_of_the_poolers_own) as (ledger, _), transaction(ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         assert await tx.handle.fetchval(prepared) == 0
 
 
@@ -137,7 +137,7 @@ async def test_a_backend_that_is_killed_inside_a_handler_is_the_infrastructures_
 ) -> None:
     desk = postgres_desk
     async with transaction(desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         await order(tx, "pay_1")
         pid = await tx.handle.fetchval("SELECT pg_backend_pid()")
         await desk.change(f"SELECT pg_terminate_backend({pid}, 5000)")
@@ -153,7 +153,7 @@ async def test_a_backend_that_is_killed_inside_a_handler_is_the_infrastructures_
 async def test_a_restarted_server_is_used_again(postgres_desk: PostgresDesk, postgres: Postgres) -> None:
     desk = postgres_desk
     async with transaction(desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         await order(tx, "pay_1")
         await asyncio.to_thread(postgres.restart)
         with pytest.raises(LedgerUnavailableError):
@@ -175,7 +175,7 @@ async def test_a_stopped_worker_with_an_open_receipt_does_not_hold_up_its_succes
     desk = postgres_desk
     monkeypatch.setattr(limits, "STOPPED_GRACE", 0.1)
     stopped = await desk.ledger.begin(deadline=0.2)
-    await stopped.receive([key()])
+    await stopped.reserve([key()])
     await order(stopped, "pay_1")
     successor = await desk.another()
     # The server ends the silent transaction, so the receipt is free within the second that we wait for it.
@@ -198,7 +198,7 @@ async def test_handlers_that_hold_every_connection_do_not_hold_up_the_rest(postg
 async def test_a_statement_that_the_handler_left_running_is_the_handlers_fault(postgres_desk: PostgresDesk) -> None:
     desk = postgres_desk
     async with transaction(desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         await order(tx, "pay_1")
         running = asyncio.create_task(tx.handle.fetchval("SELECT pg_sleep(30)"))
         await asyncio.sleep(0)
@@ -209,4 +209,4 @@ async def test_a_statement_that_the_handler_left_running_is_the_handlers_fault(p
     with pytest.raises(asyncpg.PostgresError):
         await running
     assert (await orders(desk), await receipt_count(desk)) == ([], 0)
-    assert await receive(await desk.another(), key("evt_2")) == [None]
+    assert await reserve(await desk.another(), key("evt_2")) == [None]

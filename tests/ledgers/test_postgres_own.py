@@ -28,7 +28,7 @@ from landfast.testing.conformance.ledger.desk import (
     orders,
     process,
     receipt_count,
-    receive,
+    reserve,
     transaction,
 )
 from tests.ledgers.conftest import PostgresDesk
@@ -44,7 +44,7 @@ OURS = {
 async def test_a_swallowed_database_error_is_found_before_the_commit(postgres_desk: PostgresDesk) -> None:
     desk = postgres_desk
     async with transaction(desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         await order(tx, "pay_1")
         with contextlib.suppress(asyncpg.UniqueViolationError):
             await order(tx, "pay_1")
@@ -60,7 +60,7 @@ async def test_a_commit_that_the_server_answers_with_rollback_is_no_commit(
 ) -> None:
     desk = postgres_desk
     tx = await desk.ledger.begin(deadline=30)
-    await tx.receive([key()])
+    await tx.reserve([key()])
     connection, answer_to_commit = tx._connection, tx._answer_to_commit
 
     async def lose_the_transaction_first() -> str:
@@ -79,10 +79,10 @@ async def test_a_commit_that_the_server_answers_with_rollback_is_no_commit(
 async def test_a_concurrent_loser_runs_again_and_finds_the_receipt(postgres_desk: PostgresDesk, isolation: str) -> None:
     desk = postgres_desk
     async with transaction(desk.ledger, isolation=isolation) as first:
-        await first.receive([key()])
+        await first.reserve([key()])
         await order(first, "pay_1")
         async with transaction(desk.ledger, isolation=isolation) as second:
-            waiting = asyncio.create_task(second.receive([key()]))
+            waiting = asyncio.create_task(second.reserve([key()]))
             assert not (await asyncio.wait({waiting}, timeout=0.1))[0]
             await first.commit(results=(), effects=())
             with pytest.raises(asyncpg.SerializationError) as caught:
@@ -98,7 +98,7 @@ async def test_a_serialization_failure_at_commit_can_be_diagnosed(postgres_desk:
         transaction(desk.ledger, isolation="serializable") as two,
     ):
         for number, tx in enumerate((one, two)):
-            await tx.receive([key(f"evt_{number}")])
+            await tx.reserve([key(f"evt_{number}")])
             await tx.handle.fetch("SELECT * FROM shop_order")
         for number, tx in enumerate((one, two)):
             await order(tx, f"pay_{number}")
@@ -113,7 +113,7 @@ async def test_serializable_handlers_do_not_collide_on_tables_of_ours(postgres_d
     ledger = postgres_desk.ledger
     transactions = [await ledger.begin(deadline=30, isolation="serializable") for _ in range(4)]
     for number, tx in enumerate(transactions):
-        await tx.receive([key(f"evt_{number}")])
+        await tx.reserve([key(f"evt_{number}")])
     for tx in transactions:
         await tx.check()
     for number, tx in enumerate(transactions):
@@ -124,7 +124,7 @@ async def test_serializable_handlers_do_not_collide_on_tables_of_ours(postgres_d
 async def test_settings_of_one_handler_do_not_reach_the_next(postgres_desk: PostgresDesk) -> None:
     desk = postgres_desk
     async with transaction(desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         assert {name: await tx.handle.fetchval(f"SHOW {name}") for name in OURS} == OURS
         assert await tx.handle.fetchval("SHOW lock_timeout") == "0"
         mess = ("statement_timeout = '1ms'", "search_path = nowhere", "ROLE pg_monitor", "synchronous_commit = off")
@@ -145,7 +145,7 @@ async def test_a_setting_of_the_session_does_not_outlive_its_transaction(postgre
     desk = postgres_desk
     for number in range(8):
         async with transaction(desk.ledger) as tx:
-            assert await tx.receive([key(f"evt_{number}")]) == [None]
+            assert await tx.reserve([key(f"evt_{number}")]) == [None]
             assert await tx.handle.fetchval("SHOW statement_timeout") == "0"
             await tx.handle.execute("SET statement_timeout = '10s'")
             await desk.raw(tx.handle.connection, "SELECT pg_advisory_lock(1)")
@@ -159,7 +159,7 @@ async def test_a_table_that_changes_under_a_prepared_statement_is_a_reason_to_ru
 
     async def handler(of: str) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key(of)])
+            await tx.reserve([key(of)])
             await tx.handle.fetch("SELECT * FROM shop_order")
             await tx.commit(results=(), effects=())
 
@@ -175,7 +175,7 @@ async def test_a_lost_primary_key_stops_the_ledger(postgres_desk: PostgresDesk) 
     desk = postgres_desk
     await desk.change("ALTER TABLE landfast_receipt DROP CONSTRAINT landfast_receipt_pkey")
     with pytest.raises(LedgerUnavailableError):
-        await receive(desk.ledger, key())
+        await reserve(desk.ledger, key())
     (problem,) = await desk.ledger.problems()
     assert "primary key" in problem
 
@@ -186,9 +186,9 @@ async def test_a_table_that_a_migration_locks_is_waited_for_a_second(postgres_de
     async with connection.transaction():
         await connection.execute("LOCK TABLE landfast_receipt")
         with pytest.raises(Exception, match="longer than a second"):
-            await receive(desk.ledger, key())
+            await reserve(desk.ledger, key())
     await connection.close()
-    assert await receive(desk.ledger, key()) == [None]
+    assert await reserve(desk.ledger, key()) == [None]
 
 
 @pytest.mark.parametrize(

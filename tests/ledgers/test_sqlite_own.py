@@ -26,7 +26,7 @@ PATIENCE = 10.0
 async def test_an_error_that_rolls_back_by_itself_is_not_swallowed(sqlite_desk: SqliteDesk) -> None:
     desk = sqlite_desk
     async with transaction(desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         await order(tx, "pay_1")
         with contextlib.suppress(sqlite3.IntegrityError):
             await tx.handle.execute("INSERT OR ROLLBACK INTO shop_order VALUES ('pay_1')")
@@ -38,7 +38,7 @@ async def test_an_error_that_rolls_back_by_itself_is_not_swallowed(sqlite_desk: 
 
 async def test_a_question_mark_for_a_placeholder_is_answered_with_what_to_write(sqlite_desk: SqliteDesk) -> None:
     async with transaction(sqlite_desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         with pytest.raises(sqlite3.ProgrammingError, match=r"not \?; write \$1"):
             await tx.handle.execute("INSERT INTO shop_order VALUES (?)", "pay_1")
 
@@ -46,7 +46,7 @@ async def test_a_question_mark_for_a_placeholder_is_answered_with_what_to_write(
 async def test_a_slow_statement_leaves_the_loop_free_and_ends_when_it_is_cancelled(sqlite_desk: SqliteDesk) -> None:
     desk = sqlite_desk
     async with transaction(desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         slow = asyncio.create_task(tx.handle.fetchval(ENDLESS))
         # Others read while it runs.
         assert await desk.ledger.receipts([key().digest]) == []
@@ -62,7 +62,7 @@ async def test_a_slow_statement_leaves_the_loop_free_and_ends_when_it_is_cancell
 async def test_a_cancelled_statement_ends_even_if_it_had_only_just_begun(sqlite_desk: SqliteDesk) -> None:
     for number in range(100):
         async with transaction(sqlite_desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             slow = asyncio.create_task(tx.handle.fetchval(ENDLESS))
             await sqlite_desk.ledger.receipts([key().digest])
             for _ in range(number % 3):
@@ -79,7 +79,7 @@ async def test_handlers_of_one_process_queue_for_the_file(sqlite_desk: SqliteDes
     async with transaction(desk.ledger) as tx:
         waiting = [asyncio.create_task(process(desk.ledger, key(f"evt_{each}"), f"pay_{each}")) for each in range(3)]
         assert not (await asyncio.wait(waiting, timeout=1.5))[0], "a queue in the process is longer than the wait"
-        await tx.receive([key("evt_9")])
+        await tx.reserve([key("evt_9")])
         await tx.commit(results=(), effects=())
     assert await asyncio.gather(*waiting) == [None] * 3
     assert len(await orders(desk)) == 3
@@ -101,7 +101,7 @@ async def test_a_commit_that_is_cancelled_is_unknown_and_the_receipt_tells(
 ) -> None:
     desk = sqlite_desk
     async with transaction(desk.ledger) as tx:
-        await tx.receive([key()])
+        await tx.reserve([key()])
         await order(tx, "pay_1")
         writer, sent = desk.ledger._writer, asyncio.Event()
         run = writer.run

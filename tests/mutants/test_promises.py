@@ -159,7 +159,7 @@ async def test_a_receipt_is_synced_before_its_commit_is_believed(shop: Shop) -> 
     if shop.store == "postgres":
         await _commit_lazily_from_now_on(shop)
     tx = await _begun(shop)
-    await tx.receive([receipt_key(shop, "evt_1")])
+    await tx.reserve([receipt_key(shop, "evt_1")])
     assert await tx.handle.fetchval(setting) == safe
     await tx.reset()  # as between two events of a group
     assert await tx.handle.fetchval(setting) == safe

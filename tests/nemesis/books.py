@@ -10,9 +10,10 @@ from collections.abc import Iterator
 import asyncpg
 import msgspec
 
+from landfast.domain.effect import EffectState
 from landfast.domain.ids import InboxId, receipt_digest
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.outcome import EffectState, Outcome
+from landfast.domain.outcome import Outcome
 from tests.crash.checker import Books, Staged, Stored
 
 SOURCE = "stripe"

@@ -43,8 +43,8 @@ _connected = SqliteFile._connected
 SqliteFile._connected = lambda self, flags, *, synchronous: _connected(self, flags, synchronous="NORMAL")
 """,
     Control.LEDGER: """
-from landfast.ledgers.sqlite import thread
-thread._SETTINGS = tuple(setting.replace("FULL", "NORMAL") for setting in thread._SETTINGS)
+from landfast.ledgers.sqlite import lending
+lending._SETTINGS = tuple(setting.replace("FULL", "NORMAL") for setting in lending._SETTINGS)
 """,
     Control.SPOOL: """
 from landfast.journals.files import Files

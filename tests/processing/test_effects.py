@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from landfast.domain.backoff import Backoff
+from landfast.domain.effect import EffectState
 from landfast.domain.errors import LoopEndedError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import WorkerId, event_id, token
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import EffectState
 from landfast.domain.verdict import GiveUp
 from landfast.processing.effects.loop import EFFECTS_AT_ONCE
 from landfast.processing.effects.perform import UNKNOWN_AT_MOST_SECONDS, UNKNOWN_LONGEST_SECONDS
@@ -98,7 +98,7 @@ async def test_an_effect_that_keeps_failing_is_dead_and_can_be_retried(shop: Sho
         await shop.advance(4000)
     [row] = await shop.ledger.list(state=EffectState.DEAD, limit=10)
     assert (row["name"], row["error"]) == ("send_mail", "ConnectionError") and "mail is away" in row["trace"]
-    assert await shop.ledger.retry([(row["key"], row["run"])]) == 1
+    assert await shop.ledger.revive([(row["key"], row["run"])]) == 1
     await shop.drain()
     assert len(mail.sent) == 4 and await performed(shop) == {EffectState.DONE: 1}
 
@@ -333,7 +333,7 @@ async def test_an_effect_that_nobody_knows_for_three_days_is_a_dead_letter_and_r
     assert (row["state"], row["error"]) == (EffectState.DEAD, "UnknownEffectError")
     assert "no worker has known an effect named send_mail for 3 days" in row["message"]
     assert "effect_dead name=send_mail" in caplog.text
-    assert await shop.ledger.retry([(row["key"], row["run"])]) == 1
+    assert await shop.ledger.revive([(row["key"], row["run"])]) == 1
     await worker.drain()
     assert await performed(shop) == {EffectState.DELAYED: 1}
     shop.registry.add_effect(registration)

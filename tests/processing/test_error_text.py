@@ -219,19 +219,19 @@ async def test_a_bug_of_a_ledger_fails_the_event_that_met_it_and_its_neighbours_
 
     async def begun(**options: Any) -> Any:
         tx = await begin(**options)
-        receive, commit = tx.receive, tx.commit
+        reserve, commit = tx.reserve, tx.commit
         seen: list[Any] = []
 
         async def noted(keys: Any, **more: Any) -> Any:
             seen.extend(keys)
-            return await receive(keys, **more)
+            return await reserve(keys, **more)
 
         async def unsteady(**more: Any) -> None:
             if bad & {key.digest for key in seen}:
                 raise TypeError("a bug")
             await commit(**more)
 
-        tx.receive, tx.commit = noted, unsteady
+        tx.reserve, tx.commit = noted, unsteady
         return tx
 
     shop.ledger.begin = begun

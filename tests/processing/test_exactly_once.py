@@ -306,7 +306,7 @@ async def test_a_crash_after_the_commit_and_before_the_settle_only_settles(shop:
     await shop.deliver("evt_1")
     [claim] = await shop.inbox.claim(token=token(WorkerId(b"crashing"), 1), lease=30, limit=1)
     tx = await shop.ledger.begin(deadline=5)
-    assert await tx.receive([receipt_key(shop, "evt_1")]) == [None]
+    assert await tx.reserve([receipt_key(shop, "evt_1")]) == [None]
     await tx.handle.execute(INSERT, "evt_1", 1)
     await tx.commit(results=[], effects=[])
     assert await shop.inbox.abandon(worker=WorkerId(b"crashing")) == 1
@@ -324,7 +324,7 @@ async def test_a_tombstone_against_a_late_commit_leaves_exactly_one_of_them(shop
     await shop.settle_down()
     assert await shop.orders() == [] and (await shop.show("evt_1")).summary.reason == "crash_loop"
     tx = await shop.ledger.begin(deadline=5)
-    [found] = await tx.receive([key])
+    [found] = await tx.reserve([key])
     await tx.rollback()
     assert found is not None and found.outcome is Outcome.DEAD
 
@@ -341,7 +341,7 @@ async def test_to_bury_what_somebody_finished_after_all_finds_it_done(shop: Shop
         assert claim is not None
         if number == 5:
             tx = await shop.ledger.begin(deadline=5)
-            await tx.receive([receipt_key(shop, "evt_1")])
+            await tx.reserve([receipt_key(shop, "evt_1")])
             await tx.handle.execute(INSERT, "evt_1", 1)
             await tx.commit(results=[], effects=[])
         await shop.inbox.abandon(worker=WorkerId(b"crashing"))

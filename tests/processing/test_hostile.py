@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from landfast.app.system import SystemClock
+from landfast.domain.effect import EffectState
 from landfast.domain.errors import CommitUnknownError, InboxUnavailableError, LedgerUnavailableError, RowRefusedError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import BootId, HandlerName, WorkerId, receipt_digest, token
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import EffectState, Outcome, Receipt, ReceiptKey
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.domain.verdict import GiveUp, RetryLater
 from landfast.intake.tally import Tally
 from landfast.processing import invoke
@@ -162,7 +163,7 @@ async def test_receipts_that_somebody_committed_meanwhile_are_never_withdrawn(sh
             tx.connection.execute("ROLLBACK")
         zombie = await other.begin(deadline=5)
         key = ReceiptKey(receipt_digest(shop.inbox_id, "stripe", second), HandlerName("create_order"), 1)
-        assert await zombie.receive([key]) == [None]
+        assert await zombie.reserve([key]) == [None]
         await zombie.handle.execute("INSERT INTO orders (key, amount) VALUES ($1, 1)", second)
         await zombie.commit(results=[], effects=[])
         shop.clock.advance(0.06)  # past the time of a transaction: the second is not reached, and withdrawn

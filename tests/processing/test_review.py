@@ -229,7 +229,7 @@ async def test_a_stopped_worker_that_holds_a_transaction_does_not_stall_its_succ
     await stopped.open()
     tx = await stopped.begin(deadline=-3.0)  # the server allows deadline + 5 s of silence
     digest = receipt_digest(shop.inbox_id, "stripe", "evt_1")
-    assert await tx.receive([ReceiptKey(digest, HandlerName("create_order"), 1)]) == [None]
+    assert await tx.reserve([ReceiptKey(digest, HandlerName("create_order"), 1)]) == [None]
     await shop.drain()
     assert await shop.orders() == ["evt_2"]
     assert await shop.state("evt_1") is State.DELAYED  # released, no attempt burnt

@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 import pytest
 
 from landfast.app.system import SystemClock
+from landfast.domain.effect import EffectState
 from landfast.domain.errors import LoopEndedError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import WorkerId, token
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import EffectState
 from landfast.processing import invoke
 from landfast.processing.control.leases import Leases
 from landfast.processing.control.requeue import Requeue

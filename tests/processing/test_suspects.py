@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from landfast.domain.effect import EffectState, StagedEffect
 from landfast.domain.errors import LoopEndedError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import HandlerName, ReceiptDigest, WorkerId, token
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import EffectState, ReceiptKey, StagedEffect
+from landfast.domain.outcome import ReceiptKey
 from landfast.processing.control import gate, suspects
 from landfast.processing.worker import Worker
 from tests.processing.shop import Shop
@@ -203,7 +204,7 @@ async def stage_suspect(shop: Shop) -> None:
     digest = ReceiptDigest(b"d" * 32)
     staged = StagedEffect("key_1", 1, digest, HandlerName("create_order"), "send_mail", b'{"to":"evt_1"}')
     tx = await shop.ledger.begin(deadline=5.0)
-    await tx.receive([ReceiptKey(digest, HandlerName("create_order"), 1)])
+    await tx.reserve([ReceiptKey(digest, HandlerName("create_order"), 1)])
     await tx.commit(results=(), effects=[staged])
     assert len(await shop.ledger.claim(token=token(DEAD, 1), lease=30, limit=5)) == 1
     assert await shop.ledger.abandon(worker=DEAD) == 1

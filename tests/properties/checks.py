@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from landfast.domain.effect import EffectState
 from landfast.domain.filter import Filter
 from landfast.domain.ids import event_id
 from landfast.domain.lifecycle import TRANSITIONS, Signal, State
-from landfast.domain.outcome import EffectState, Outcome, Receipt
+from landfast.domain.outcome import Outcome, Receipt
 from landfast.domain.summary import EventRecord, EventSummary
 from landfast.recovery.proof import prove
 from landfast.testing.clock import SeededChance

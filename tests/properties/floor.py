@@ -13,10 +13,11 @@ from landfast.caches.local import LocalSeen
 from landfast.domain.answer import Answer
 from landfast.domain.backoff import Backoff
 from landfast.domain.delivery import Head, Headers
+from landfast.domain.effect import ClaimedEffect
 from landfast.domain.errors import UnverifiedError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import BootId, ReceiptDigest, Token, WorkerId, receipt_digest, token
-from landfast.domain.outcome import Claim, ClaimedEffect, Settlement
+from landfast.domain.outcome import Claim, Settlement
 from landfast.domain.verdict import GiveUp
 from landfast.intake.answers import answer_to
 from landfast.intake.receive import Intake

@@ -10,9 +10,10 @@ from typing import Any, ClassVar, TypeVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
+from landfast.domain.effect import EffectState
 from landfast.domain.ids import event_id
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.outcome import EffectState, Settlement
+from landfast.domain.outcome import Settlement
 from tests.processing.shop import Shop
 from tests.properties import checks
 from tests.properties.expected import ATTEMPTS, CRASHES, MATCHING, Expected, Held
@@ -98,7 +99,7 @@ class Ground(RuleBasedStateMachine):
             (effect["key"], effect["run"])
             for effect in await self.floor.shop.ledger.list(state=EffectState.DEAD, limit=100)
         ]
-        await self.floor.shop.ledger.retry(dead)
+        await self.floor.shop.ledger.revive(dead)
         await self.floor.shop.drain()
         await checks.check_the_end(self.floor, self.events)
 

@@ -13,7 +13,7 @@ from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import Claim, Outcome, Receipt, ReceiptKey
 from landfast.ports.inbox import Inbox
 from landfast.ports.ledger import Ledger
-from landfast.recovery.proof import Proof, ProvableLedger, prove
+from landfast.recovery.proof import Proof, prove
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import deliveries, failure, settlement, token
 
@@ -44,7 +44,7 @@ async def receive(
 ) -> None:
     """Commit a done receipt for each."""
     transaction = await ledger.begin(deadline=5)
-    await transaction.receive([(await key_of(inbox, event, run=run))._replace(handler=handler) for event in events])
+    await transaction.reserve([(await key_of(inbox, event, run=run))._replace(handler=handler) for event in events])
     await transaction.commit(results=[], effects=[])
 
 
@@ -56,5 +56,5 @@ async def key_of(inbox: Inbox, event: Delivery, *, run: int = 1) -> ReceiptKey:
     return ReceiptKey(receipt_digest(await inbox.identity(), event.source, event.key), HANDLER, run)
 
 
-async def proven(inbox: Inbox, ledger: ProvableLedger, *, full: bool = False) -> Proof:
+async def proven(inbox: Inbox, ledger: Ledger, *, full: bool = False) -> Proof:
     return await prove(inbox, ledger, clock=ManualClock(), chance=SystemChance(), full=full)

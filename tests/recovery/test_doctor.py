@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from landfast.domain.census import SourceTally, TallyReport
+from landfast.domain.effect import EffectSettlement, EffectSignal, StagedEffect
 from landfast.domain.errors import ConfigError
 from landfast.domain.ids import BootId
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.outcome import EffectSettlement, EffectState, StagedEffect
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.intake.repeats import PREFIX
 from landfast.ledgers.sqlite import SqliteLedger
@@ -121,11 +121,11 @@ async def test_a_dead_effect_is_a_warning(inbox: SqliteInbox, ledger: SqliteLedg
     (event,) = await store(inbox, 1)
     key = await key_of(inbox, event)
     transaction = await ledger.begin(deadline=5)
-    await transaction.receive([key])
+    await transaction.reserve([key])
     staged = StagedEffect("effect-key", 1, key.digest, HANDLER, "send_mail", b"{}")
     await transaction.commit(results=[], effects=[staged])
     (claimed,) = await ledger.claim(token=token(1), lease=30, limit=1)
-    await ledger.settle([EffectSettlement("effect-key", 1, claimed.token, EffectState.DEAD)])
+    await ledger.settle([EffectSettlement("effect-key", 1, claimed.token, EffectSignal.BURY)])
     assert (await examine_ledger(ledger))[1].level is Level.WARN
 
 

@@ -10,9 +10,10 @@ import apsw
 import pytest
 
 from landfast.domain.census import BootCount, Census, SourceTally, StoredCount, TallyReport
+from landfast.domain.effect import EffectState
 from landfast.domain.ids import BootId, HandlerName, InboxId
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.outcome import EffectState, Outcome, Receipt
+from landfast.domain.outcome import Outcome, Receipt
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.recovery.audit import Audit

@@ -130,7 +130,7 @@ async def test_what_a_zombie_committed_after_an_erasure_is_erased_by_the_next(sh
     (event,) = await shop.inbox.find(Filter(entity="cus_9"), limit=9)
     key = ReceiptKey(receipt_digest(shop.inbox_id, event.source, event.key), HandlerName("good"), 1)
     transaction = await shop.ledger.begin(deadline=5.0)
-    assert await transaction.receive([key]) == [None]
+    assert await transaction.reserve([key]) == [None]
     if shop.store == "postgres":  # in SQLite the erasure waits for it
         await _all(shop)
     await transaction.commit(results=[(key, CANARY.encode())], effects=())

@@ -10,10 +10,11 @@ import pytest
 from landfast.app import stores
 from landfast.app.arrival import arrived
 from landfast.config import load
+from landfast.domain.effect import EffectState, StagedEffect
 from landfast.domain.errors import InboxUnavailableError, JournalUnavailableError
 from landfast.domain.ids import BootId, HandlerName, receipt_digest
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import EffectState, ReceiptKey, StagedEffect
+from landfast.domain.outcome import ReceiptKey
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.journals.spool import Spool
 from landfast.sealing import Seal
@@ -59,7 +60,7 @@ async def test_a_worker_without_the_master_key_leaves_an_effect_to_those_who_hav
     await shop.open()
     digest = receipt_digest(shop.inbox_id, "stripe", "evt_1")
     transaction = await shop.ledger.begin(deadline=5.0)
-    assert await transaction.receive([ReceiptKey(digest, HandlerName("good"), 1)]) == [None]
+    assert await transaction.reserve([ReceiptKey(digest, HandlerName("good"), 1)]) == [None]
     staged = StagedEffect("key", 1, digest, HandlerName("good"), "mail", b'{"to":"a name"}')
     await transaction.commit(results=(), effects=[staged])
     before = Shop(*place, clock=shop.clock, registry=shop.registry, masters=[OTHER])

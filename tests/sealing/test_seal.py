@@ -13,10 +13,11 @@ from landfast.app import Inbox
 from landfast.app.stores import bind
 from landfast.cli import main
 from landfast.config import load
+from landfast.domain.effect import ClaimedEffect, EffectSettlement, EffectSignal, StagedEffect
 from landfast.domain.errors import ConfigError, MasterKeyMissingError, SealedError
 from landfast.domain.ids import HandlerName, ReceiptDigest, Token, event_id
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import ClaimedEffect, EffectSettlement, EffectState, StagedEffect, Tries
+from landfast.domain.outcome import Tries
 from landfast.ledgers import boxes
 from landfast.recovery.rotate import rotate
 from landfast.sealing import Seal, load_seal
@@ -85,7 +86,7 @@ class TestBoxes:
     def test_no_box_of_an_effect_can_take_the_place_of_another(self) -> None:
         """The text of an error may be the sender's: it must not become what the effect is given."""
         seal = Seal([MASTER])
-        failed = EffectSettlement("key", 1, Token(b"t" * 16), EffectState.DEAD, message='{"to":"me"}')
+        failed = EffectSettlement("key", 1, Token(b"t" * 16), EffectSignal.BURY, message='{"to":"me"}')
         (settled,) = boxes.seal_settlements(seal, [failed])
         arguments = b64decode(settled.message.removeprefix("\x01lfa:"))
         staged = StagedEffect("key", 1, ReceiptDigest(b"d" * 32), HandlerName("h"), "mail", arguments)

@@ -22,6 +22,7 @@ from landfast.domain.ids import HandlerName, WorkerId
 from landfast.intake.receive import Intake
 from landfast.ports import inbox as ports
 from landfast.ports.clock import Chance, Clock
+from landfast.ports.ledger import Ledger
 from landfast.processing.handlers.registry import EffectHandler, Handler, Registry
 from landfast.processing.invoke import kill_this_process
 from landfast.processing.worker import Worker
@@ -177,7 +178,7 @@ class Inbox:
         """Open the inbox alone, as operators see it. Nothing is migrated."""
         return stores.open_inbox(self.settings, self.clock, self.chance, migrate=False)
 
-    def ledger(self) -> AbstractAsyncContextManager[stores.LedgerStore]:
+    def ledger(self) -> AbstractAsyncContextManager[Ledger]:
         """Open the ledger alone, whichever inbox it belongs to. Nothing is migrated."""
         return stores.open_ledger(self.settings, self.clock, self.chance, migrate=False)
 

@@ -93,10 +93,10 @@ async def intake(
 
 
 def _key_folder(settings: Settings) -> KeyFolder | None:
-    """Beside what is on this machine anyway; nowhere for an inbox in PostgreSQL without a spool."""
+    """Beside what is on this machine anyway; nowhere for an inbox that is no file, without a spool."""
     if settings.spool is not None:
         return KeyFolder(settings.spool / "keys", most=MOST_KEYS)
-    return KeyFolder(Path(f"{settings.store.target}-keys"), most=MOST_KEYS) if settings.store.is_sqlite else None
+    return KeyFolder(Path(f"{settings.store.target}-keys"), most=MOST_KEYS) if settings.inbox_driver.is_file else None
 
 
 async def _last_word(tally: Tally, *, is_heard: bool) -> None:

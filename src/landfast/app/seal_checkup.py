@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from landfast.app.stores import LedgerStore, check_seal, seal_of
+from landfast.app.stores import check_seal, seal_of
 from landfast.config import Settings
 from landfast.domain.errors import ConfigError
 from landfast.ports.inbox import Inbox
+from landfast.ports.ledger import Ledger
 from landfast.recovery.doctor import Check, Level
 
 AGAIN = "run landfast erase --again"
 
 
-async def examine_seal(settings: Settings, inbox: Inbox, ledger: LedgerStore) -> Sequence[Check]:
+async def examine_seal(settings: Settings, inbox: Inbox, ledger: Ledger) -> Sequence[Check]:
     """Nothing where nothing is sealed or erased."""
     seal, checks = seal_of(settings), []
     for name, store in (("the inbox", inbox), ("the ledger", ledger)):

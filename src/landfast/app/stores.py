@@ -7,35 +7,24 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from landfast.config import Address, Settings
 from landfast.domain.errors import BoundElsewhereError, ConfigError, NoDatabaseError
 from landfast.domain.ids import InboxId
-from landfast.ports.audit import Audited
+from landfast.drivers import inbox_driver, ledger_driver
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.erasure import ErasableLedger
 from landfast.ports.inbox import Inbox
-from landfast.ports.ledger import EffectStore, Ledger
+from landfast.ports.ledger import Ledger, ReceiptStore
 from landfast.ports.sealed import KeyStore
 from landfast.ports.store import Store
 from landfast.ports.wakeup import Wakeup
 from landfast.sealing import Seal, load_seal
 
-INBOX_CONNECTIONS = 4
-"""Connections of one process to a PostgreSQL inbox: one records, one claims and settles, one renews, one for people."""
-LEDGER_SPARE_CONNECTIONS = 2
-"""Connections to a PostgreSQL ledger besides one for each hand: tombstones and effects must not wait for handlers."""
-
-
-class LedgerStore(Ledger, EffectStore, Audited, KeyStore, ErasableLedger, Store, Protocol):
-    """Both views of one ledger, from one driver."""
-
 
 @dataclass(frozen=True, slots=True)
 class Stores:
     inbox: Inbox
-    ledger: LedgerStore
+    ledger: Ledger
     identity: InboxId
 
 
@@ -55,7 +44,7 @@ async def open_inbox(
 @asynccontextmanager
 async def open_ledger(
     settings: Settings, clock: Clock, chance: Chance, *, migrate: bool, seal: Seal | None = None
-) -> AsyncIterator[LedgerStore]:
+) -> AsyncIterator[Ledger]:
     prepare("ledger", settings.ledger, migrate=migrate)
     seal = seal or seal_of(settings)
     ledger = make_ledger(settings.ledger, clock, chance, concurrency=settings.concurrency, seal=seal)
@@ -90,7 +79,7 @@ async def migrate_both(settings: Settings, clock: Clock, chance: Chance) -> Sequ
     return applied
 
 
-async def bind(inbox: Inbox, ledger: Ledger, settings: Settings) -> InboxId:
+async def bind(inbox: Inbox, ledger: ReceiptStore, settings: Settings) -> InboxId:
     """Tie the two together at the first start, and refuse any other ledger from then on: one without this inbox's
     receipts would run every open event a second time."""
     identity = await inbox.identity()
@@ -125,36 +114,18 @@ async def check_seal(name: str, store: KeyStore, seal: Seal) -> None:
 
 
 def make_inbox(address: Address, clock: Clock, chance: Chance, seal: Seal | None = None) -> Inbox:
-    if address.is_sqlite:
-        from landfast.inboxes.sqlite import SqliteInbox
-
-        return SqliteInbox(address.target, clock=clock, chance=chance, seal=seal)
-    from landfast.inboxes.postgres import PostgresInbox
-
-    return PostgresInbox(address.target, clock=clock, chance=chance, pool=INBOX_CONNECTIONS, seal=seal)
+    return inbox_driver(address.scheme).make(address.target, clock=clock, chance=chance, seal=seal)
 
 
 def make_ledger(
     address: Address, clock: Clock, chance: Chance, *, concurrency: int, seal: Seal | None = None
-) -> LedgerStore:
-    if address.is_sqlite:
-        from landfast.ledgers.sqlite import SqliteLedger
-
-        return SqliteLedger(address.target, clock=clock, chance=chance, seal=seal)
-    from landfast.ledgers.postgres import PostgresLedger
-
-    named, pool = f"ledger ({address.origin})", concurrency + LEDGER_SPARE_CONNECTIONS
-    return PostgresLedger(address.target, clock=clock, chance=chance, pool=pool, named=named, seal=seal)
+) -> Ledger:
+    make, named = ledger_driver(address.scheme).make, f"ledger ({address.origin})"
+    return make(address.target, clock=clock, chance=chance, seal=seal, concurrency=concurrency, named=named)
 
 
 def make_wakeup(address: Address, inbox: InboxId) -> Wakeup:
-    if address.is_sqlite:
-        from landfast.wakeups.datagram import DatagramWakeup
-
-        return DatagramWakeup(inbox)
-    from landfast.wakeups.notify import NotifyWakeup
-
-    return NotifyWakeup(address.target)
+    return inbox_driver(address.scheme).wakeup(address.target, inbox)
 
 
 @asynccontextmanager
@@ -169,8 +140,9 @@ async def _opened(store: Store, *, migrate: bool) -> AsyncIterator[None]:
 
 
 def prepare(name: str, address: Address, *, migrate: bool) -> None:
+    driver = inbox_driver(address.scheme) if name == "store" else ledger_driver(address.scheme)
     file = Path(address.target)
-    if not address.is_sqlite or file.exists():
+    if not driver.is_file or file.exists():
         return
     if not file.parent.is_dir():
         raise ConfigError(

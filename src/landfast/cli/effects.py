@@ -12,7 +12,7 @@ from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.options import LISTED_AT_MOST, app_option, find_inbox, json_option, run
 from landfast.cli.output import safe, say, say_json, say_table
-from landfast.domain.outcome import EffectState
+from landfast.domain.effect import EffectState
 
 RETRIED_AT_ONCE = 1000
 """Effects made ready in one transaction of the ledger."""
@@ -70,7 +70,7 @@ async def _retry(inbox: Inbox, keys: frozenset[str]) -> int:
             chosen = [(row["key"], row["run"]) for row in dead if not keys or row["key"] in keys]
             if not chosen:
                 return count
-            count += await stores.ledger.retry(chosen)
+            count += await stores.ledger.revive(chosen)
 
 
 def _fields(row: dict[str, Any]) -> dict[str, Any]:

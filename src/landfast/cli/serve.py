@@ -74,7 +74,7 @@ def serve(
         port=settings.port if port is None else port,
         numbers=numbers_of(role, settings, {"intake": intakes, "worker": workers, "drainer": drainers}),
         # A ledger with one writer would have the two processes wait for each other.
-        has_suspects_process=not settings.ledger.is_sqlite,
+        has_suspects_process=not settings.ledger_driver.has_one_writer,
         prints_to_stderr=as_json,
         tls_cert=tls_cert,
         tls_key=tls_key,
@@ -124,9 +124,7 @@ def banner(inbox: Inbox, plan: Plan, port: int | None, seconds: float) -> str:
     scheme = "https" if plan.tls_cert else "http"
     host = f"[{plan.host}]" if ":" in plan.host else plan.host
     settings = inbox.settings
-    kept = "every ack fsynced" if settings.store.is_sqlite else "every ack committed"
-    if settings.journal is not None:
-        kept = "brought in from the journal"
+    kept = settings.inbox_driver.kept_by if settings.journal is None else "brought in from the journal"
     lines = [f"landfast {__version__}   ready in {seconds:.1f} s"]
     if port is not None:
         lines += [_row("inbox", [f"{scheme}://{host}:{port}/in/{source}" for source in inbox.sources])]

@@ -55,12 +55,13 @@ def work(
             handlers = ", ".join(handler.name for handler in inbox.registry.handlers) or "none yet"
             say(f"landfast {__version__}   worker {os.getpid()} is ready; handlers: {handlers}")
 
+    has_one_writer = inbox.settings.ledger_driver.has_one_writer
     return worker_process.run(
         inbox,
         worker_id=None if worker_id is None else _worker_id(worker_id),
         lifeline=Lifeline(lifeline) if lifeline is not None else None,
         suspects=suspects,
-        beside=SuspectsBeside(inbox, name) if lifeline is None and not inbox.settings.ledger.is_sqlite else None,
+        beside=SuspectsBeside(inbox, name) if lifeline is None and not has_one_writer else None,
         up=up,
     )
 

@@ -15,11 +15,14 @@ from urllib.parse import urlsplit
 
 from landfast.config.checking import checked, nearest, networks
 from landfast.config.keys import KEYS, SOURCE_KEYS
-from landfast.config.settings import POSTGRES, Address, Server, Settings, SourceSettings
+from landfast.config.settings import Address, Server, Settings, SourceSettings
 from landfast.config.sources import source
 from landfast.domain.errors import ConfigError
+from landfast.drivers import Driver, inbox_driver, ledger_driver
 
 FILE = "landfast.toml"
+ALIASES = {"postgres": "postgresql"}
+"""Of schemes that two names are in use for."""
 SCHEMES = {"redis": ("redis", "rediss", "valkey", "valkeys", "unix"), "journal": ("nats", "tls")}
 
 
@@ -163,20 +166,28 @@ def _named(name: str, where: str) -> str:
 
 def _address(name: str, text: str, folder: Path, where: str) -> Address:
     origin = f"{where}{name.upper()}" if where == "LANDFAST_" else where.removesuffix(": ")
-    if text.startswith(POSTGRES):
+    before, colon, rest = text.partition(":")
+    scheme = ALIASES.get(before, before) if colon else "sqlite"
+    driver = _driver(name, scheme)
+    if not driver.is_file:
+        if driver.is_url and not rest.startswith("//"):
+            raise ConfigError(f"{name}: write the address as {scheme}://user:password@host/name")
         try:
             urlsplit(text).port  # noqa: B018 - reading it is what checks it
         except ValueError:
-            raise ConfigError(f"{name}: the PostgreSQL address is malformed; check its host and port") from None
-        return Address(text, origin)
-    scheme, colon, rest = text.partition(":")
-    if colon and scheme != "sqlite":
-        # The rest may hold a password: only the scheme is repeated.
-        raise ConfigError(f"{name}: {scheme!r} is no kind of database; use sqlite:PATH or postgresql://...")
+            raise ConfigError(f"{name}: the {driver.title} address is malformed; check its host and port") from None
+        return Address(text, origin, scheme)
     path = rest.removeprefix("//") if colon else text
     if not path:
-        raise ConfigError(f"{name}: sqlite: needs a path, such as sqlite:landfast.db")
-    return Address(str(folder / path), origin)
+        raise ConfigError(f"{name}: {scheme}: needs a path, such as {scheme}:landfast.db")
+    return Address(str(folder / path), origin, scheme)
+
+
+def _driver(name: str, scheme: str) -> Driver:
+    try:
+        return inbox_driver(scheme) if name == "store" else ledger_driver(scheme)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
 
 
 def _sources(tables: Any, providers: Any, file: Path | None) -> dict[str, SourceSettings]:
@@ -193,20 +204,29 @@ def _settled(
     found: dict[str, Any], sources: dict[str, SourceSettings], providers: dict[str, Any], folder: Path
 ) -> Settings:
     store = found.setdefault("store", Address(str(folder / "landfast.db")))
-    default = str(Path(store.target).parent / "landfast-ledger.db") if store.is_sqlite else store.target
-    ledger = found.setdefault("ledger", Address(default, "it follows store"))
-    if store.is_sqlite and ledger.is_sqlite and Path(store.target).resolve() == Path(ledger.target).resolve():
-        raise ConfigError("ledger: it is the store's own file; on SQLite they must be two files")
-    if ledger.is_sqlite:
-        for key in ("concurrency", "workers"):
-            if found.get(key, 1) > 1:
-                raise ConfigError(
-                    f"{key} is {found[key]}, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL"
-                )
+    ledger = found["ledger"] = found.get("ledger") or _beside(store)
+    driver = ledger_driver(ledger.scheme)
+    are_files = inbox_driver(store.scheme).is_file and driver.is_file
+    if are_files and Path(store.target).resolve() == Path(ledger.target).resolve():
+        raise ConfigError(f"ledger: it is the store's own file; on {driver.title} they must be two files")
+    for key in ("concurrency", "workers"):
+        driver.check_number(key, found.get(key, 1))
     # One handler gets half of them: eight connections to the ledger are what a PostgreSQL of four cores keeps busy.
-    found.setdefault("concurrency", 1 if ledger.is_sqlite else 16)
+    found.setdefault("concurrency", 1 if driver.has_one_writer else 16)
     _apply_preset(found, folder)
     return Settings(**found, sources=MappingProxyType(sources), providers=MappingProxyType(providers), folder=folder)
+
+
+def _beside(store: Address) -> Address:
+    """Where the ledger is unless somebody says so: beside the store's file, or in the same database."""
+    origin = "it follows store"
+    if inbox_driver(store.scheme).is_file:
+        return Address(str(Path(store.target).parent / "landfast-ledger.db"), origin)
+    try:
+        ledger_driver(store.scheme)
+    except ConfigError as error:
+        raise ConfigError(f"ledger: it is not set, and cannot follow store: {error}; set it") from None
+    return Address(store.target, origin, store.scheme)
 
 
 def _apply_preset(found: dict[str, Any], folder: Path) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-POSTGRES = ("postgresql://", "postgres://")
+from landfast import drivers
+from landfast.drivers import InboxDriver, LedgerDriver
 
 DAY_SECONDS = 86_400.0
 GIBIBYTE = 2**30
@@ -17,18 +18,17 @@ GIBIBYTE = 2**30
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Address:
-    """Where a database is: a SQLite file or a PostgreSQL DSN. It prints without its password."""
+    """Where a database is. It prints without its password."""
 
     target: str
+    """What its driver is given: the path of a file, or the whole address."""
     origin: str = field(default="the default", compare=False)
     """Who says so: a file, a variable, the code. For the sentence about what is wrong with it."""
-
-    @property
-    def is_sqlite(self) -> bool:
-        return not self.target.startswith(POSTGRES)
+    scheme: str = "sqlite"
+    """Which names the driver."""
 
     def __str__(self) -> str:
-        return self.target if self.is_sqlite else _without_password(self.target, scheme="postgresql")
+        return _without_password(self.target, scheme=self.scheme) if "://" in self.target else self.target
 
     def __repr__(self) -> str:
         return f"Address({str(self)!r})"
@@ -152,6 +152,14 @@ class Settings:
     """Where the configuration was found: relative paths in it start there."""
     file: Path | None = None
     """The configuration itself, if there is one."""
+
+    @property
+    def inbox_driver(self) -> InboxDriver:
+        return drivers.inbox_driver(self.store.scheme)
+
+    @property
+    def ledger_driver(self) -> LedgerDriver:
+        return drivers.ledger_driver(self.ledger.scheme)
 
 
 def _without_password(url: str, *, scheme: str) -> str:

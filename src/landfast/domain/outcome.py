@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from landfast.domain.ids import EventId, HandlerName, ReceiptDigest, Token
 from landfast.domain.lifecycle import Signal
+from landfast.domain.text import storable
 
 
 class Outcome(StrEnum):
@@ -76,6 +77,15 @@ class Attempt:
     error: str = ""
     message: str = ""
     trace: str = ""
+
+    def storable(self) -> Attempt:
+        return replace(
+            self,
+            handler=storable(self.handler),
+            error=storable(self.error),
+            message=storable(self.message),
+            trace=storable(self.trace),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,58 +166,3 @@ def unopened_here(claim: Claim, why: str) -> Settlement:
     """What a claim comes to whose body this worker has no master key for: another one has it, or will."""
     which = (claim.event_id, claim.run, claim.token)
     return Settlement(*which, Signal.POSTPONE, due_in=ANOTHER_WORKER_SECONDS, reason=NO_MASTER_KEY, message=why)
-
-
-@dataclass(frozen=True, slots=True)
-class StagedEffect:
-    """An outward action recorded in the handler's transaction, to be performed after its COMMIT."""
-
-    key: str
-    run: int
-    digest: ReceiptDigest
-    handler: HandlerName
-    name: str
-    arguments: bytes
-    """JSON object of keyword arguments."""
-    context: bytes = b"{}"
-    """JSON object that ties it to its event: source, key, type, event id."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimedEffect:
-    staged: StagedEffect
-    token: Token
-    tries: Tries
-    suspect: bool = False
-    crashes: int = 0
-    unknown_seconds: float = 0.0
-    """How long no worker has known its name. That is no time of its tries, and a try ends it."""
-    closed: str = ""
-    """Why its arguments are still sealed, where this worker lacks the master key and another may have it."""
-
-
-class EffectState(StrEnum):
-    READY = "ready"
-    CLAIMED = "claimed"
-    DELAYED = "delayed"
-    DONE = "done"
-    DEAD = "dead"
-
-
-UNKNOWN_EFFECT = "UnknownEffectError"
-"""The `error` of an effect that waits for a worker in which its name is registered, or that waited in vain."""
-
-
-@dataclass(frozen=True, slots=True)
-class EffectSettlement:
-    key: str
-    run: int
-    token: Token
-    state: EffectState
-    """READY (released), DELAYED (retry in due_in), DONE or DEAD."""
-    due_in: float = 0.0
-    tries: Tries = field(default_factory=Tries)
-    unknown_seconds: float = 0.0
-    error: str = ""
-    message: str = ""
-    trace: str = ""

@@ -11,15 +11,13 @@ import msgspec
 
 from landfast.domain.delivery import Delivery, Head, Headers, Identity
 from landfast.domain.ids import EventId, Proof, event_id, full_mark, proof_mark, proof_of
+from landfast.domain.text import is_storable, storable_key, storable_name
 from landfast.intake.source import Source
 from landfast.ports.provider import Found, Hidden, Proven, Signature
 
 LATE = "late"
 """Older than the dedup memory: it may have been processed and forgotten, so nobody processes it blindly. January 1970
 is somebody's unit error, and still the event is as old as it says: better one look too many. Zero is no time at all."""
-
-TEXT_LIMIT = 512
-"""Characters of a key, type or entity: the inbox's own limit, far above what any provider sends."""
 
 CREDENTIALS = frozenset({b"authorization", b"proxy-authorization", b"cookie", b"set-cookie"})
 CREDENTIAL_ENDINGS = (b"-token", b"-secret", b"-password", b"-api-key", b"-apikey", b"-access-key")
@@ -131,28 +129,11 @@ def _kept_name(name: bytes) -> str | None:
 
 def _storable(identity: Identity) -> Identity:
     key, kind, entity = identity.key, identity.type, identity.entity
-    if _is_plain(key) and _is_plain(kind) and (entity is None or _is_plain(entity)):
+    if is_storable(key) and is_storable(kind) and (entity is None or is_storable(entity)):
         return identity
     return msgspec.structs.replace(
         identity,
         key=storable_key(key),
-        type=_legible(kind),
-        entity=None if entity is None else _legible(entity),
+        type=storable_name(kind),
+        entity=None if entity is None else storable_name(entity),
     )
-
-
-def storable_key(key: str) -> str:
-    # Never cut or repaired: two that differ must stay different, so an unfit one becomes its digest.
-    return key if _is_plain(key) else hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _is_plain(text: str) -> bool:
-    return len(text) <= TEXT_LIMIT and "\0" not in text and (text.isascii() or text == _without_surrogates(text))
-
-
-def _legible(text: str) -> str:
-    return _without_surrogates(text).replace("\0", "\ufffd")[:TEXT_LIMIT]
-
-
-def _without_surrogates(text: str) -> str:
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -21,8 +21,8 @@ import msgspec
 
 from landfast.domain.delivery import Delivery, Difference, Recorded
 from landfast.domain.ids import event_id
+from landfast.domain.text import storable_key
 from landfast.intake.alerts import Alerts
-from landfast.intake.identify import storable_key
 from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal
 

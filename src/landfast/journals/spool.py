@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +15,7 @@ from landfast.domain.ids import BootId
 from landfast.journals.files import Files
 from landfast.journals.folder import Folder
 from landfast.journals.mounts import FORGETFUL, file_system_of
+from landfast.own_thread import OwnThread
 from landfast.ports.backlog import Taken
 from landfast.ports.clock import Clock
 from landfast.sealing import Seal, values
@@ -51,7 +51,7 @@ class Spool:
         self._is_anywhere = anywhere
         began = clock.now().timestamp()
         self._folder = Folder(path, boot=boot, began=began, limit=limit, files=files or Files())
-        self._thread: ThreadPoolExecutor | None = None
+        self._thread: OwnThread | None = None
         self._spooled = 0
         self._late: asyncio.Future[int] | None = None
         """A batch that nobody waits for any more."""
@@ -61,7 +61,7 @@ class Spool:
         """ConfigError where nothing can be written, or where it would not be kept."""
         if not self._is_anywhere:
             check_keeps(self._path)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="landfast spool")
+        self._thread = OwnThread("landfast spool")
         try:
             await self._run(self._folder.open)
         except BaseException:
@@ -72,7 +72,7 @@ class Spool:
         """What is not drained stays, for whoever opens the folder next."""
         if self._thread is not None:
             await self._run(self._folder.close)
-            self._thread.shutdown(wait=False)
+            self._thread.stop()
             self._thread = None
 
     @property
@@ -145,7 +145,7 @@ class Spool:
     async def _run(self, job: Callable[[], T]) -> T:
         if self._thread is None:
             raise JournalUnavailableError("the spool is not open")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, job)
+        return await self._thread.run(job)
 
 
 def check_keeps(path: Path) -> None:

@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 
+from landfast.domain.effect import ClaimedEffect, EffectSettlement, StagedEffect
 from landfast.domain.errors import MasterKeyMissingError, SealedError
-from landfast.domain.outcome import ClaimedEffect, EffectSettlement, Receipt, ReceiptKey, StagedEffect
-from landfast.ledgers.text import storable
+from landfast.domain.outcome import Receipt, ReceiptKey
+from landfast.domain.text import storable
 from landfast.sealing import Seal
 from landfast.sealing.seal import key_in_front
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 COLUMNS: Mapping[str, frozenset[str]] = {
     "landfast_receipt": frozenset({"digest", "handler", "run", "outcome", "result", "created_at"}),
@@ -50,14 +50,3 @@ def key_problems(key: frozenset[str]) -> list[str]:
     return [
         "ledger: landfast_receipt lost its primary key (digest, handler, run), so nothing keeps twins apart; add it"
     ]
-
-
-def behind(known: Sequence[int], applied: frozenset[int]) -> list[str]:
-    lacking = [number for number in known if number not in applied]
-    return [f"ledger: the schema is behind by {len(lacking)} migrations; run landfast migrate"] if lacking else []
-
-
-def newer(known: Sequence[int], applied: frozenset[int]) -> list[str]:
-    if not applied - set(known):
-        return []
-    return ["ledger: the schema is newer than this Landfast; install the version that made it"]

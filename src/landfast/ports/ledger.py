@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from landfast.domain.effect import ClaimedEffect, EffectSettlement, EffectState, StagedEffect
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest, Token, WorkerId
-from landfast.domain.outcome import (
-    ClaimedEffect,
-    EffectSettlement,
-    EffectState,
-    Receipt,
-    ReceiptKey,
-    StagedEffect,
-)
+from landfast.domain.outcome import Receipt, ReceiptKey
+from landfast.ports.audit import Audited
+from landfast.ports.erasure import ErasableLedger
+from landfast.ports.sealed import KeyStore
+from landfast.ports.store import Store
 
 
 class Transaction(Protocol):
@@ -48,7 +46,7 @@ class LedgerTransaction(Protocol):
     @property
     def handle(self) -> Transaction: ...
 
-    async def receive(
+    async def reserve(
         self, keys: Sequence[ReceiptKey], *, forced: frozenset[ReceiptKey] = frozenset()
     ) -> Sequence[Receipt | None]:
         """Insert a `done` receipt for each key, in sorted order, and answer in the order given: None where it is ours
@@ -86,7 +84,7 @@ class LedgerTransaction(Protocol):
         ...
 
 
-class Ledger(Protocol):
+class ReceiptStore(Protocol):
     async def begin(self, *, deadline: float, isolation: str | None = None) -> LedgerTransaction:
         """A transaction with durable COMMIT. If we stop without a word for `deadline` + 5 seconds, the server ends it.
         LedgerUnavailableError for an outage; ReceiptBusyError where the database has one writer, and it is another."""
@@ -97,7 +95,7 @@ class Ledger(Protocol):
     ) -> Sequence[Receipt]:
         """Commit a tombstone for each key unless a receipt is there; what is there now, in the order given. For a key
         of run 2 and up that is not forced, a `done` receipt of an earlier run is there, too; where there is none,
-        earlier runs are closed with tombstones, as by `receive`. A conflict with an uncommitted receipt is waited
+        earlier runs are closed with tombstones, as by `reserve`. A conflict with an uncommitted receipt is waited
         for, one second at most: ReceiptBusyError."""
         ...
 
@@ -130,16 +128,21 @@ class EffectStore(Protocol):
         ...
 
     async def settle(self, settlements: Sequence[EffectSettlement]) -> Sequence[bool]:
-        """Apply each `WHERE key AND run AND token`; True where it took effect."""
+        """Apply the signal of each `WHERE key AND run AND token`; True where it took effect. A RELEASE leaves the tries
+        and the last error as they are; every other one sets them."""
         ...
 
     async def renew(self, *, tokens: Sequence[Token], lease: float) -> None:
         """Extend the leases under these tokens that have not expired yet, and no others."""
         ...
 
-    async def abandon(self, *, worker: WorkerId) -> int: ...
+    async def abandon(self, *, worker: WorkerId) -> int:
+        """Let every lease of a dead worker expire now; how many."""
+        ...
 
-    async def counts(self) -> dict[EffectState, int]: ...
+    async def counts(self) -> dict[EffectState, int]:
+        """Of every state, also of those that no effect is in."""
+        ...
 
     async def list(
         self, *, digest: ReceiptDigest | None = None, state: EffectState | None = None, limit: int
@@ -148,6 +151,11 @@ class EffectStore(Protocol):
         created_at."""
         ...
 
-    async def retry(self, keys: Sequence[tuple[str, int]]) -> int:
-        """Make dead effects ready again, with fresh tries; how many."""
+    async def revive(self, keys: Sequence[tuple[str, int]]) -> int:
+        """Make dead effects ready again, with fresh tries; how many. One that was erased stays dead."""
         ...
+
+
+class Ledger(ReceiptStore, EffectStore, Audited, KeyStore, ErasableLedger, Store, Protocol):
+    """One ledger, as a driver's object has to be: all of the above, what the proof, sealing and erasing ask of it, and
+    how it comes up and goes. `landfast.testing.conformance.ledger` has a test for each sentence."""

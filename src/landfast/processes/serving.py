@@ -14,7 +14,7 @@ from landfast import telemetry
 from landfast.app import Inbox
 from landfast.app.sources import check_handlers, source_of
 from landfast.app.stores import open_inbox
-from landfast.domain.errors import ConfigError, StoreError
+from landfast.domain.errors import StoreError
 from landfast.processes import reload, signals, tls
 from landfast.processes.abandon import abandon
 from landfast.processes.crew import Crew
@@ -102,9 +102,7 @@ def check(inbox: Inbox, *, tls_cert: Path | None, tls_key: Path | None) -> None:
 
 
 def _check_numbers(inbox: Inbox, plan: Plan) -> None:
-    workers = plan.numbers["worker"]
-    if workers > 1 and inbox.settings.ledger.is_sqlite:
-        raise ConfigError(f"workers is {workers}, but a SQLite ledger has one writer; set it to 1, or use PostgreSQL")
+    inbox.settings.ledger_driver.check_number("workers", plan.numbers["worker"])
 
 
 def _listening(plan: Plan) -> AbstractContextManager[socket.socket | None]:

@@ -14,7 +14,7 @@ from landfast.domain.ids import HandlerName
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Outcome, Receipt, Settlement, Tries
 from landfast.ports.clock import Chance, Clock
-from landfast.ports.ledger import Ledger
+from landfast.ports.ledger import ReceiptStore
 from landfast.processing.control.retry_budget import RetryBudget
 from landfast.processing.findings import Findings, Reason
 from landfast.processing.handlers.error_text import MESSAGE_CHARACTERS, logged, name_of, text_of, trace_of
@@ -42,7 +42,7 @@ _TRIED_AND_DONE = Tries(came_to=Outcome.DONE)
 
 @dataclass(slots=True)
 class Conclusion:
-    ledger: Ledger
+    ledger: ReceiptStore
     clock: Clock
     chance: Chance
     budgets: dict[HandlerName, RetryBudget] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from landfast.domain.errors import (
 )
 from landfast.domain.fault import Fault
 from landfast.domain.outcome import ReceiptKey
-from landfast.ports.ledger import Ledger
+from landfast.ports.ledger import ReceiptStore
 from landfast.processing.conclude import RECALLED
 from landfast.processing.control.breakers import Breakers, Turn
 from landfast.processing.control.switches import Pauses
@@ -77,7 +77,7 @@ class Attempted:
 @dataclass(slots=True)
 class Grouping:
     transactor: Transactor
-    ledger: Ledger
+    ledger: ReceiptStore
     is_stopping: Callable[[], bool]
     breakers: Breakers
     pauses: Pauses = field(default_factory=Pauses)
@@ -178,7 +178,7 @@ class Grouping:
         try:
             tx = await self.ledger.begin(deadline=1.0)
             try:
-                await tx.receive([])
+                await tx.reserve([])
             finally:
                 await tx.rollback()
         except StoreError:

@@ -14,11 +14,12 @@ from typing import Any
 
 import msgspec
 
+from landfast.domain.effect import StagedEffect
 from landfast.domain.errors import UserError
 from landfast.domain.json_limits import excess
-from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, StagedEffect
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.ports.clock import Clock
-from landfast.ports.ledger import Ledger, LedgerTransaction
+from landfast.ports.ledger import LedgerTransaction, ReceiptStore
 from landfast.processing.fairness.pace import GROUP_SECONDS_AT_MOST
 from landfast.processing.handlers.error_text import name_of, text_of
 from landfast.processing.handlers.registry import Handler, Registry
@@ -62,7 +63,7 @@ class Handled:
 
 @dataclass(frozen=True, slots=True)
 class Transactor:
-    ledger: Ledger
+    ledger: ReceiptStore
     registry: Registry
     clock: Clock
     threads: Threads
@@ -93,7 +94,7 @@ class Transactor:
     async def _reserve(self, tx: LedgerTransaction, works: Sequence[Work]) -> dict[ReceiptKey, Receipt | None]:
         keys = [work.receipt for work in works]
         forced = frozenset(work.receipt for work in works if work.claim.forced)
-        return dict(zip(keys, await tx.receive(keys, forced=forced), strict=True))
+        return dict(zip(keys, await tx.reserve(keys, forced=forced), strict=True))
 
     async def _handle(self, tx: LedgerTransaction, works: Sequence[Work]) -> Handled:
         handled, spent = Handled(), 0.0

@@ -11,11 +11,12 @@ from functools import partial
 from typing import Any
 
 from landfast import telemetry
+from landfast.domain.effect import ClaimedEffect
 from landfast.domain.ids import InboxId, Token, WorkerId, token
-from landfast.domain.outcome import Claim, ClaimedEffect
+from landfast.domain.outcome import Claim
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Inbox
-from landfast.ports.ledger import EffectStore, Ledger
+from landfast.ports.ledger import EffectStore, ReceiptStore
 from landfast.ports.wakeup import Wakeup
 from landfast.processing.claim import Claiming
 from landfast.processing.conclude import Conclusion
@@ -59,7 +60,7 @@ class Worker:
         *,
         registry: Registry,
         bench: Inbox,
-        ledger: Ledger,
+        ledger: ReceiptStore,
         effects: EffectStore,
         wakeup: Wakeup,
         clock: Clock,

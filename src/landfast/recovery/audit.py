@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from landfast.domain.audit import Mark
 from landfast.domain.ids import InboxId
@@ -31,10 +30,6 @@ EXAMPLES = 10
 """Events named in a failing proof: enough to start looking."""
 
 
-class AuditedLedger(Ledger, Audited, Protocol):
-    """A ledger."""
-
-
 @dataclass(frozen=True, slots=True)
 class Audit:
     began_at: int = 0
@@ -53,7 +48,7 @@ def _nobody(_walked: int, _newest: int) -> None: ...
 
 async def audit(
     inbox: Auditable,
-    ledger: AuditedLedger,
+    ledger: Ledger,
     *,
     identity: InboxId,
     chance: Chance,

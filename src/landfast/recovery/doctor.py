@@ -7,15 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
 
 from landfast.domain.census import Census
+from landfast.domain.effect import UNKNOWN_EFFECT, EffectState
 from landfast.domain.errors import LandfastError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import UNKNOWN_EFFECT, EffectState
 from landfast.ports.inbox import Archive, Inbox, Switchboard, Workbench
-from landfast.ports.ledger import EffectStore, Ledger
+from landfast.ports.ledger import EffectStore, Ledger, ReceiptStore
 from landfast.ports.store import Store
 from landfast.recovery.switches import open_breakers, paused
 
@@ -58,10 +57,6 @@ class Check:
     fix: str = ""
 
 
-class Books(Ledger, EffectStore, Store, Protocol):
-    """A ledger."""
-
-
 async def examine_inbox(inbox: Inbox, *, now: datetime) -> Sequence[Check]:
     store = await _problems("inbox", inbox)
     if store.level is Level.FAIL:
@@ -80,14 +75,14 @@ async def examine_inbox(inbox: Inbox, *, now: datetime) -> Sequence[Check]:
     ]
 
 
-async def examine_ledger(ledger: Books) -> Sequence[Check]:
+async def examine_ledger(ledger: Ledger) -> Sequence[Check]:
     store = await _problems("ledger", ledger)
     if store.level is Level.FAIL:
         return [store]
     return [store, await _effects(ledger), await _unknown_effects(ledger)]
 
 
-async def examine_binding(inbox: Archive, ledger: Ledger) -> Check:
+async def examine_binding(inbox: Archive, ledger: ReceiptStore) -> Check:
     """Reads which ledger the inbox is bound to and asks the ledger for its name, as a start would."""
     bound = await inbox.bound_ledger()
     if bound is None:

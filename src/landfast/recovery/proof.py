@@ -11,23 +11,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from landfast.domain.census import BootCount, Census, SourceTally
+from landfast.domain.effect import EffectState
 from landfast.domain.lifecycle import State
-from landfast.domain.outcome import EffectState
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Archive, Inbox
-from landfast.ports.ledger import EffectStore
-from landfast.recovery.audit import EXAMPLES, Audit, AuditedLedger, audit
+from landfast.ports.ledger import Ledger
+from landfast.recovery.audit import EXAMPLES, Audit, audit
 from landfast.recovery.elsewhere import Elsewhere, elsewhere
 
 REPORT_SECONDS = 10
 """Seconds to wait until every running boot has reported once more: each does within three."""
-
-
-class ProvableLedger(AuditedLedger, EffectStore, Protocol):
-    """A ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +67,7 @@ def _nobody(_walked: int, _of: int) -> None: ...
 
 async def prove(
     inbox: Inbox,
-    ledger: ProvableLedger,
+    ledger: Ledger,
     *,
     clock: Clock,
     chance: Chance,

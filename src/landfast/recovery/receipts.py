@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from landfast.domain.audit import Finished
 from landfast.domain.ids import HandlerName, InboxId, ReceiptDigest, receipt_digest
 from landfast.domain.outcome import Outcome, Receipt
-from landfast.ports.ledger import Ledger
+from landfast.ports.ledger import ReceiptStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Checked:
     """Receipts that are there twice: a ledger whose unique key is gone."""
 
 
-async def ask_ledger(ledger: Ledger, inbox: InboxId, events: Sequence[Finished]) -> Checked:
+async def ask_ledger(ledger: ReceiptStore, inbox: InboxId, events: Sequence[Finished]) -> Checked:
     by_digest = {receipt_digest(inbox, event.source, event.key): event for event in events}
     return check(by_digest, await ledger.receipts(list(by_digest)))
 

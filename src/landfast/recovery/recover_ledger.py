@@ -12,7 +12,7 @@ from datetime import datetime
 
 from landfast.domain.filter import Filter
 from landfast.ports.inbox import Archive
-from landfast.ports.ledger import Ledger
+from landfast.ports.ledger import ReceiptStore
 from landfast.recovery.receipts import ask_ledger
 
 RECOVER_CHUNK_EVENTS = 500
@@ -28,7 +28,7 @@ class Recovered:
 
 async def recover_ledger(
     archive: Archive,
-    ledger: Ledger,
+    ledger: ReceiptStore,
     *,
     since: datetime,
     who: str,

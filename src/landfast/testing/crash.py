@@ -3,7 +3,7 @@
     ledger = crash_at(ledger, "commit", when="after")          # SIGKILL, after the first COMMIT was answered
 
     crash = Crash("settle", when="before", how="pause")        # or one crash over several ports
-    bench, ledger = crash.watch(inbox, Workbench), crash.watch(ledger, Ledger)
+    bench, ledger = crash.watch(inbox, Workbench), crash.watch(ledger, ReceiptStore)
 
 The steps are those of the path of a webhook. A `Crash` counts every one that it watches, so that a run without a crash
 says how many places there are to crash at.
@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from landfast.domain.errors import CommitUnknownError, InboxUnavailableError, LedgerUnavailableError
 from landfast.ports.inbox import Archive, Recorder, Workbench
-from landfast.ports.ledger import EffectStore, Ledger, LedgerTransaction
+from landfast.ports.ledger import EffectStore, LedgerTransaction, ReceiptStore
 from landfast.ports.provider import Provider
 from landfast.ports.seen import Seen
 
@@ -38,7 +38,7 @@ PROCESSING = (
     "claim",
     "claim_suspect",
     "begin",
-    "receive",
+    "reserve",
     "handle",
     "reset",
     "withdraw",
@@ -63,8 +63,8 @@ VIEWS: Mapping[type, Mapping[str, str]] = {
     Seen: {"has": "seen", "remember": "remember"},
     Recorder: {"record": "record", "tally": "tally"},
     Workbench: {step: step for step in ("requeue", "claim", "claim_suspect", "settle")},
-    Ledger: {"begin": "begin", "bury": "bury"},
-    LedgerTransaction: {step: step for step in ("receive", "reset", "withdraw", "commit", "rollback")},
+    ReceiptStore: {"begin": "begin", "bury": "bury"},
+    LedgerTransaction: {step: step for step in ("reserve", "reset", "withdraw", "commit", "rollback")},
     EffectStore: {"claim": "claim_effect", "claim_suspect": "claim_suspect_effect", "settle": "settle_effect"},
     Archive: {"replay": "replay", "admit": "admit"},
 }
@@ -176,7 +176,7 @@ def outage(step: str, when: When) -> Exception:
         if step in steps.values():
             if port in (Recorder, Workbench, Archive):
                 return InboxUnavailableError(f"the inbox went away {when} {step}")
-            if port in (Ledger, LedgerTransaction, EffectStore):
+            if port in (ReceiptStore, LedgerTransaction, EffectStore):
                 return LedgerUnavailableError(f"the ledger went away {when} {step}")
     return CrashError(f"{when} {step}")
 
@@ -198,4 +198,4 @@ def _views_of(step: str) -> tuple[type, ...]:
     if not views:
         raise ValueError(f"no port has the step {step!r}; wrap the function itself with Crash(...).around")
     # A transaction is no port that anybody holds: it comes out of `begin`.
-    return (Ledger,) if views == (LedgerTransaction,) else views
+    return (ReceiptStore,) if views == (LedgerTransaction,) else views

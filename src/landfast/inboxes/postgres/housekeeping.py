@@ -70,11 +70,8 @@ class Housekeeping:
             if done > len(MIGRATIONS):
                 raise ConfigError(_newer(done))
             for migration in MIGRATIONS[done:]:
-                try:
+                with migration.applying("store", asyncpg.PostgresError):
                     await connection.execute(migration.sql, timeout=MIGRATES_WITHIN)
-                except asyncpg.PostgresError as error:
-                    name = f"{migration.number:04}_{migration.name}"
-                    raise ConfigError(f"store: migration {name} failed, nothing was changed: {error}") from error
                 await connection.execute(SQL["migrate_add"], migration.number, migration.name)
             if MIGRATIONS[done:]:
                 fingerprint = await connection.fetchval(SQL["problems_schema"])
@@ -82,7 +79,7 @@ class Housekeeping:
             if any(migration.name == "mac_key" for migration in MIGRATIONS[done:]):
                 await connection.execute(SQL["mac_key_draw"], self._chance.bytes(KEY_BYTES))
         await self.prepare()
-        return [f"{migration.number:04}_{migration.name}" for migration in MIGRATIONS[done:]]
+        return [migration.label for migration in MIGRATIONS[done:]]
 
     async def prepare(self) -> None:
         """Make partitions ahead. Everything works without them, so whatever stands in the way is only noted."""

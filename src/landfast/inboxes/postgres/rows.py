@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import asyncpg
@@ -14,7 +13,9 @@ from landfast.domain.ids import EventId, HandlerName, Token
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Tries
 from landfast.domain.summary import EventSummary, HistoryLine
+from landfast.domain.text import storable
 
+text = storable
 _encode = msgspec.json.Encoder().encode
 _tries = msgspec.json.Decoder(dict[HandlerName, Tries]).decode
 attempts_in = msgspec.json.Decoder(tuple[Attempt, ...]).decode
@@ -100,14 +101,7 @@ def attempts_json(attempts: Sequence[Attempt]) -> bytes:
     try:
         return _encode(attempts)
     except UnicodeEncodeError:
-        return _encode([_printable(attempt) for attempt in attempts])
-
-
-def text(value: str) -> str:
-    """What a user's error says may hold what no text column takes: NUL, or half a surrogate pair."""
-    if not value:
-        return value
-    return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+        return _encode([attempt.storable() for attempt in attempts])
 
 
 def like(pattern: str | None) -> str | None:
@@ -115,13 +109,3 @@ def like(pattern: str | None) -> str | None:
     if pattern is None:
         return None
     return pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("*", "%")
-
-
-def _printable(attempt: Attempt) -> Attempt:
-    return replace(
-        attempt,
-        handler=text(attempt.handler),
-        error=text(attempt.error),
-        message=text(attempt.message),
-        trace=text(attempt.trace),
-    )

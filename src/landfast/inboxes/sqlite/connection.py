@@ -14,7 +14,7 @@ import apsw
 
 from landfast.domain.errors import ConfigError, InboxUnavailableError
 from landfast.inboxes.sqlite.checkpoint import Checkpoints
-from landfast.inboxes.sqlite.thread import OwnThread
+from landfast.inboxes.sqlite.thread import PatientThread
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -31,7 +31,7 @@ class SqliteFile:
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
-        self._thread: OwnThread | None = None
+        self._thread: PatientThread | None = None
         self._lock = -1
         self._connections: dict[bool, apsw.Connection] = {}  # by whether they are durable
         self._inode: tuple[int, int] | None = None
@@ -39,7 +39,7 @@ class SqliteFile:
         self._checkpoints = Checkpoints(self._path)
 
     async def open(self) -> None:
-        self._thread = OwnThread(f"landfast {self._path.name}")
+        self._thread = PatientThread(f"landfast {self._path.name}")
         try:
             await self._thread.run(self._open_first)
         except BaseException:

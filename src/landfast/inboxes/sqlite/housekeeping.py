@@ -62,13 +62,10 @@ class Housekeeping:
         applied = []
         with self._file.writing(durable=True) as connection:
             for migration in sqlfiles.migrations(PACKAGE)[_version(connection) :]:
-                name = f"{migration.number:04}_{migration.name}"
-                try:
+                with migration.applying("store", apsw.SQLError, apsw.ConstraintError):
                     connection.execute(migration.sql)
-                except (apsw.SQLError, apsw.ConstraintError) as error:
-                    raise ConfigError(f"store: the migration {name} failed and nothing was changed: {error}") from error
                 connection.pragma("user_version", migration.number)
-                applied.append(name)
+                applied.append(migration.label)
             if applied:
                 drawn = {"inbox": self._chance.bytes(16), "fingerprint": _fingerprint(connection)}
                 ask(connection, "migrate_meta", drawn)
@@ -83,12 +80,12 @@ class Housekeeping:
         if not self._file.is_in_place():
             hazards.append("the inbox's file was moved or replaced while it was open: put it back, or restart Landfast")
         with self._file.reading() as connection:
-            ahead = _version(connection) - len(sqlfiles.migrations(PACKAGE))
-            if ahead < 0:
-                return [*hazards, f"the inbox's schema is {-ahead} migration(s) behind: run landfast migrate"], []
+            known, applied = sqlfiles.migrations(PACKAGE), range(1, _version(connection) + 1)
+            if behind := sqlfiles.behind("store", known, applied):
+                return [*hazards, *behind], []
             hazards += _unique_problems(connection)
-            if ahead > 0:
-                return hazards, [f"the inbox's schema is {ahead} migration(s) ahead: upgrade Landfast"]
+            if newer := sqlfiles.newer("store", known, applied):
+                return hazards, newer
             changed = list(_schema_problems(connection))
             is_vital = bool(changed) and ask(connection, "problems_columns") != _columns_as_made()
         return ([*hazards, *changed], []) if is_vital else (hazards, changed)

@@ -3,42 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from landfast.domain import micros as times
 from landfast.domain.audit import Finished, finished_by, names_in
 from landfast.domain.ids import HandlerName
 from landfast.domain.lifecycle import Signal, State
-from landfast.domain.outcome import LONGEST_DELAY, NO_TRIES, Attempt, Claim, Tries
+from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Tries
 from landfast.domain.summary import EventSummary, HistoryLine
 from landfast.domain.switch import Switch, SwitchKind
+from landfast.domain.text import storable
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-
+text, micros, micros_in, moment = storable, times.micros, times.micros_in, times.moment
 _encode = msgspec.json.Encoder().encode
 _tries = msgspec.json.Decoder(dict[HandlerName, Tries]).decode
 attempts_in = msgspec.json.Decoder(tuple[Attempt, ...]).decode
 
 
-def micros(moment: datetime) -> int:
-    return (moment - _EPOCH) // _MICROSECOND
-
-
 def micros_or_none(moment: datetime | None) -> int | None:
     return None if moment is None else micros(moment)
-
-
-def micros_in(seconds: float) -> int:
-    return int(min(seconds, LONGEST_DELAY) * 1_000_000)
-
-
-def moment(value: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=value)
 
 
 def moment_or_none(value: int | None) -> datetime | None:
@@ -154,21 +141,4 @@ def attempts_text(attempts: Sequence[Attempt]) -> str:
     try:
         return _encode(attempts).decode()
     except UnicodeEncodeError:
-        return _encode([_printable(attempt) for attempt in attempts]).decode()
-
-
-def text(value: str) -> str:
-    """What a user's error says may hold half a surrogate pair, and settling must not fail for it."""
-    if not value:
-        return value
-    return value.encode("utf-8", "replace").decode()
-
-
-def _printable(attempt: Attempt) -> Attempt:
-    return replace(
-        attempt,
-        handler=text(attempt.handler),
-        error=text(attempt.error),
-        message=text(attempt.message),
-        trace=text(attempt.trace),
-    )
+        return _encode([attempt.storable() for attempt in attempts]).decode()

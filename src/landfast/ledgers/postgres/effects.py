@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from landfast.domain.effect import HELD, ClaimedEffect, EffectSettlement, EffectSignal, EffectState, move
 from landfast.domain.ids import ReceiptDigest, Token, WorkerId
-from landfast.domain.outcome import ClaimedEffect, EffectSettlement, EffectState
 from landfast.ledgers import boxes, limits
+from landfast.ledgers import rows as shared
 from landfast.ledgers.postgres import faults, rows
 from landfast.sealing import Seal, StoreKey
 
@@ -24,30 +25,32 @@ class PostgresEffects:
     _seal: Seal
 
     async def claim(self, *, token: Token, lease: float, limit: int) -> Sequence[ClaimedEffect]:
-        found = await self._fetch("effects_claim", token, lease, limit, False)
-        return await self._opened([rows.claimed(row, token) for row in sorted(found, key=lambda row: int(row["seq"]))])
+        found = await self._fetch("effects_claim", token, lease, limit, False, HELD)
+        return await self._opened(
+            [shared.claimed(row, token) for row in sorted(found, key=lambda row: int(row["seq"]))]
+        )
 
     async def claim_suspect(self, *, token: Token, lease: float) -> ClaimedEffect | None:
-        found = await self._fetch("effects_claim", token, lease, 1, True)
-        opened = await self._opened([rows.claimed(row, token) for row in found])
+        found = await self._fetch("effects_claim", token, lease, 1, True, HELD)
+        opened = await self._opened([shared.claimed(row, token) for row in found])
         return opened[0] if opened else None
 
     async def has_suspects(self) -> bool:
-        return bool(await self._fetch("effects_suspects"))
+        return bool(await self._fetch("effects_suspects", HELD))
 
     async def settle(self, settlements: Sequence[EffectSettlement]) -> Sequence[bool]:
         if self._seal.store_key is not None and any(each.message or each.trace for each in settlements):
             await self._fetch("store_key_add", *self._seal.store_key)
         sealed = boxes.seal_settlements(self._seal, settlements)
-        found = await self._fetch("effects_settle", *rows.settlement_columns(sealed))
+        found = await self._fetch("effects_settle", *rows.settlement_columns(sealed), HELD)
         settled = {(row["key"], row["run"], row["token"]) for row in found}
         return [(each.key, each.run, each.token) in settled for each in settlements]
 
     async def renew(self, *, tokens: Sequence[Token], lease: float) -> None:
-        await self._fetch("effects_renew", tokens, lease)
+        await self._fetch("effects_renew", tokens, lease, HELD)
 
     async def abandon(self, *, worker: WorkerId) -> int:
-        return len(await self._fetch("effects_abandon", worker))
+        return len(await self._fetch("effects_abandon", worker, HELD))
 
     async def counts(self) -> dict[EffectState, int]:
         found = {row["state"]: row["count"] for row in await self._fetch("effects_counts")}
@@ -60,8 +63,9 @@ class PostgresEffects:
         await self._learn(boxes.keys_of_listed(map(dict, found)))
         return [boxes.open_listed(self._seal, dict(row) | {"state": EffectState(row["state"])}) for row in found]
 
-    async def retry(self, keys: Sequence[tuple[str, int]]) -> int:
-        return len(await self._fetch("effects_retry", [key for key, _ in keys], [run for _, run in keys]))
+    async def revive(self, keys: Sequence[tuple[str, int]]) -> int:
+        named = [key for key, _ in keys], [run for _, run in keys]
+        return len(await self._fetch("effects_revive", *named, *move(EffectSignal.REVIVE)))
 
     async def _opened(self, effects: Sequence[ClaimedEffect]) -> Sequence[ClaimedEffect]:
         await self._learn(boxes.keys_of_effects(effects))

@@ -43,16 +43,16 @@ class PostgresHandle:
         return self._lent
 
     async def execute(self, query: str, *args: Any) -> str:
-        return await self._admit(query).execute(query, *args)
+        return await self._checked(query).execute(query, *args)
 
     async def fetch(self, query: str, *args: Any) -> Sequence[Record]:
-        return await self._admit(query).fetch(query, *args)
+        return await self._checked(query).fetch(query, *args)
 
     async def fetchrow(self, query: str, *args: Any) -> Record | None:
-        return await self._admit(query).fetchrow(query, *args)
+        return await self._checked(query).fetchrow(query, *args)
 
     async def fetchval(self, query: str, *args: Any) -> Any:
-        return await self._admit(query).fetchval(query, *args)
+        return await self._checked(query).fetchval(query, *args)
 
     def savepoint(self) -> AbstractAsyncContextManager[None]:
         return self._savepoint()
@@ -77,7 +77,7 @@ class PostgresHandle:
             raise
         await self.execute(f"RELEASE {name}")
 
-    def _admit(self, query: str) -> PoolConnectionProxy[Record]:
+    def _checked(self, query: str) -> PoolConnectionProxy[Record]:
         control.refuse(query)
         if self._ended:
             raise control.ended()

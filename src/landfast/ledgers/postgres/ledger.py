@@ -7,18 +7,19 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from landfast.domain import isolation as levels
 from landfast.domain.audit import Mark
+from landfast.domain.effect import EffectState
 from landfast.domain.erasure import Erased
-from landfast.domain.errors import CommitRefusedError, CommitUnknownError
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
-from landfast.domain.outcome import Receipt, ReceiptKey
-from landfast.ledgers import boxes, limits, receiving
-from landfast.ledgers import isolation as levels
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
+from landfast.domain.text import storable
+from landfast.ledgers import boxes, limits, reserving
+from landfast.ledgers import rows as shared
 from landfast.ledgers.postgres import faults, rows, store
 from landfast.ledgers.postgres.effects import PostgresEffects
 from landfast.ledgers.postgres.transaction import PostgresTransaction
-from landfast.ledgers.text import storable
 from landfast.ports.audit import MARKS_KEPT
 from landfast.ports.clock import Chance, Clock
 from landfast.sealing import Seal, StoreKey
@@ -63,17 +64,10 @@ class PostgresLedger(PostgresEffects):
         self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
     ) -> Sequence[Receipt]:
         transaction = await self._begin(self._desk, deadline=limits.ANSWER_WAIT, isolation=levels.level(None))
-        try:
-            there = await transaction.bury(tombstones, forced=forced)
-            await transaction.commit(results=(), effects=())
-        except (CommitRefusedError, CommitUnknownError) as error:
-            raise receiving.not_buried(error) from error
-        finally:
-            await transaction.rollback()
-        return there
+        return await reserving.bury_alone(transaction, tombstones, forced)
 
     async def receipts(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
-        found = [rows.receipt(row) for row in await self._fetch("read_receipts", digests)]
+        found = [shared.receipt(row) for row in await self._fetch("receipts_read", digests)]
         await self._learn(boxes.keys_of(found))
         return [boxes.open_receipt(self._seal, each) for each in found]
 
@@ -100,8 +94,8 @@ class PostgresLedger(PostgresEffects):
         digests = [each.digest for each in events]
         # Dead before the COMMIT: nothing is erased, and asking again erases it.
         async with self._connection() as connection, connection.transaction():
-            await connection.execute(rows.SQL["erase_effects"], digests)
-            await connection.execute(rows.SQL["erase_results"], digests)
+            await connection.execute(rows.SQL["erase_effects"], digests, EffectState.DONE, EffectState.DEAD)
+            await connection.execute(rows.SQL["erase_results"], digests, Outcome.DEAD)
             ids = [each.event_id for each in events]
             await connection.execute(rows.SQL["erase_note"], inbox, ids, digests, storable(who))
 

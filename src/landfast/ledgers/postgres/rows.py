@@ -6,20 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from landfast import sqlfiles
-from landfast.domain.ids import HandlerName, ReceiptDigest, Token
-from landfast.domain.outcome import (
-    ClaimedEffect,
-    EffectSettlement,
-    Outcome,
-    Receipt,
-    ReceiptKey,
-    StagedEffect,
-    Tries,
-)
-from landfast.ledgers.text import storable
+from landfast.domain.effect import EffectSettlement, StagedEffect
+from landfast.domain.outcome import Receipt, ReceiptKey
+from landfast.domain.text import storable
 
 if TYPE_CHECKING:
-    from asyncpg import Record
+    pass
 
 SQL = sqlfiles.statements("landfast.ledgers.postgres")
 
@@ -56,6 +48,8 @@ def settlement_columns(settlements: Sequence[EffectSettlement]) -> Columns:
                 each.run,
                 each.token,
                 each.state.value,
+                each.is_over,
+                each.keeps_tries,
                 each.due_in,
                 each.tries.count,
                 each.tries.spent,
@@ -66,36 +60,7 @@ def settlement_columns(settlements: Sequence[EffectSettlement]) -> Columns:
             )
             for each in settlements
         ],
-        width=11,
-    )
-
-
-def receipt_key(row: Record) -> ReceiptKey:
-    return ReceiptKey(ReceiptDigest(row["digest"]), HandlerName(row["handler"]), row["run"])
-
-
-def receipt(row: Record) -> Receipt:
-    return Receipt(receipt_key(row), Outcome(row["outcome"]), row["result"])
-
-
-def claimed(row: Record, token: Token) -> ClaimedEffect:
-    effect = StagedEffect(
-        key=row["key"],
-        run=row["run"],
-        digest=ReceiptDigest(row["digest"]),
-        handler=HandlerName(row["handler"]),
-        name=row["name"],
-        arguments=row["arguments"],
-        context=row["context"],
-    )
-    tries = Tries(row["tries_count"], row["tries_spent"])
-    return ClaimedEffect(
-        effect,
-        token,
-        tries,
-        suspect=row["suspect"],
-        crashes=row["crashes"],
-        unknown_seconds=row["tries_unknown"],
+        width=13,
     )
 
 

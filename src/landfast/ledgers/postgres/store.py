@@ -32,7 +32,7 @@ async def connect(dsn: str, *, handlers: int, desk: int, named: str) -> list[Poo
     handler's statements have its deadline; those at the desk are our own, and are never waited for without end."""
     pools: list[Pool[Record]] = []
     try:
-        statements = await _admit(dsn, named)
+        statements = await _check_server(dsn, named)
         for size, patience in ((handlers, None), (desk, limits.ANSWER_WAIT)):
             pool = asyncpg.create_pool(
                 dsn,
@@ -52,7 +52,7 @@ async def connect(dsn: str, *, handlers: int, desk: int, named: str) -> list[Poo
     return pools
 
 
-async def _admit(dsn: str, named: str) -> int:
+async def _check_server(dsn: str, named: str) -> int:
     """Refuse a server that does not keep what it commits; otherwise, how many prepared statements it may keep."""
     connection = await asyncpg.connect(
         dsn, statement_cache_size=0, timeout=limits.CONNECT_WAIT, command_timeout=limits.ANSWER_WAIT
@@ -79,8 +79,7 @@ async def migrate(connection: PoolConnectionProxy[Record], name: str) -> Sequenc
     async with connection.transaction():
         await connection.execute(rows.SQL["migrations_lock"])
         await connection.execute(rows.SQL["migrations"])
-        applied = await _applied(connection)
-        missing = [migration for migration in MIGRATIONS if migration.number not in applied]
+        missing = sqlfiles.missing(MIGRATIONS, await _applied(connection))
         done = [await _apply(connection, migration) for migration in missing]
         await connection.execute(rows.SQL["name_draw"], name)
     return done
@@ -93,10 +92,10 @@ async def examine(connection: PoolConnectionProxy[Record]) -> tuple[list[str], l
     hazards, others = schema.missing(tables), schema.added(tables)
     if tables["landfast_receipt"]:
         key = frozenset(row["name"] for row in columns if row["table"] == "landfast_receipt" and row["key"])
-        known, applied = [migration.number for migration in MIGRATIONS], await _applied(connection)
+        applied = await _applied(connection)
         hazards += schema.key_problems(key)
-        hazards += schema.behind(known, applied)
-        others += schema.newer(known, applied)
+        hazards += sqlfiles.behind("ledger", MIGRATIONS, applied)
+        others += sqlfiles.newer("ledger", MIGRATIONS, applied)
     hazards += [
         f"ledger: {table} is unlogged, so a crash empties it; ALTER TABLE {table} SET LOGGED"
         for table in sorted({row["table"] for row in columns if row["unlogged"]})
@@ -118,10 +117,7 @@ async def _applied(connection: PoolConnectionProxy[Record]) -> frozenset[int]:
 
 
 async def _apply(connection: PoolConnectionProxy[Record], migration: sqlfiles.Migration) -> str:
-    label = f"{migration.number:04}_{migration.name}"
-    try:
+    with migration.applying("ledger", asyncpg.PostgresError):
         await connection.execute(migration.sql, timeout=limits.MIGRATION_WAIT)
-    except asyncpg.PostgresError as error:
-        raise ConfigError(f"ledger: the migration {label} failed ({error}); the schema is as it was") from error
     await connection.execute(rows.SQL["migrations_add"], migration.number, migration.name)
-    return label
+    return migration.label

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
+from landfast.domain.effect import StagedEffect
 from landfast.domain.errors import CommitUnknownError, LedgerUnavailableError
 from landfast.domain.ids import ReceiptDigest
-from landfast.domain.outcome import Receipt, ReceiptKey, StagedEffect
-from landfast.ledgers import boxes, control, limits, receiving
+from landfast.domain.outcome import Receipt, ReceiptKey
+from landfast.ledgers import boxes, control, limits, reserving
+from landfast.ledgers import rows as shared
 from landfast.ledgers.postgres import faults, rows, settings
 from landfast.ledgers.postgres.handle import PostgresHandle
 from landfast.sealing import Seal, StoreKey
@@ -49,11 +51,11 @@ class PostgresTransaction:
         with _own_statement():
             await self._send(*settings.begin(isolation, silence=self._silence))
 
-    async def receive(
+    async def reserve(
         self, keys: Sequence[ReceiptKey], *, forced: frozenset[ReceiptKey] = frozenset()
     ) -> Sequence[Receipt | None]:
         with _own_statement():
-            answer = await receiving.receive(self, keys, forced)
+            answer = await reserving.reserve(self, keys, forced)
             await self._send(settings.RELAX)
         return answer
 
@@ -61,22 +63,22 @@ class PostgresTransaction:
         self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
     ) -> Sequence[Receipt]:
         with _own_statement():
-            return await receiving.bury(self, tombstones, forced)
+            return await reserving.bury(self, tombstones, forced)
 
     async def insert(self, receipts: Sequence[Receipt]) -> Collection[ReceiptKey]:
         sealed = boxes.seal_receipts(self._seal, receipts)
         if sealed is not receipts and self._seal.store_key is not None:
             await self._connection.execute(rows.SQL["store_key_add"], *self._seal.store_key, timeout=limits.ANSWER_WAIT)
         columns = rows.receipt_columns(sealed)
-        found = await self._connection.fetch(rows.SQL["receive"], *columns, timeout=limits.ANSWER_WAIT)
+        found = await self._connection.fetch(rows.SQL["receipts_insert"], *columns, timeout=limits.ANSWER_WAIT)
         self._guards.append(found[0]["place"])
-        inserted = {rows.receipt_key(row) for row in found if row["digest"] is not None}
+        inserted = {shared.receipt_key(row) for row in found if row["digest"] is not None}
         self._ours |= inserted
         return inserted
 
     async def read(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
-        found = await self._connection.fetch(rows.SQL["read_receipts"], digests, timeout=limits.ANSWER_WAIT)
-        receipts = [rows.receipt(row) for row in found]
+        found = await self._connection.fetch(rows.SQL["receipts_read"], digests, timeout=limits.ANSWER_WAIT)
+        receipts = [shared.receipt(row) for row in found]
         if self._seal.lacks(boxes.keys_of(receipts)):
             keys = await self._connection.fetch(rows.SQL["store_keys"], timeout=limits.ANSWER_WAIT)
             self._seal.learn(StoreKey(*key) for key in keys)
@@ -94,7 +96,7 @@ class PostgresTransaction:
         await self.check()
         columns = rows.key_columns([key for key in keys if key in self._ours])
         with _own_statement():
-            await self._connection.execute(rows.SQL["withdraw"], *columns, timeout=limits.ANSWER_WAIT)
+            await self._connection.execute(rows.SQL["receipts_withdraw"], *columns, timeout=limits.ANSWER_WAIT)
 
     async def check(self) -> None:
         self._examine()

@@ -7,12 +7,14 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from landfast.domain.effect import HELD, ClaimedEffect, EffectSettlement, EffectSignal, EffectState, move
 from landfast.domain.ids import ReceiptDigest, Token, WorkerId
-from landfast.domain.outcome import ClaimedEffect, EffectSettlement, EffectState
+from landfast.domain.micros import micros, micros_in, moment
+from landfast.domain.text import storable
 from landfast.ledgers import boxes
+from landfast.ledgers import rows as shared
 from landfast.ledgers.sqlite import faults, rows
 from landfast.ledgers.sqlite.thread import ConnectionThread
-from landfast.ledgers.text import storable
 from landfast.ports.clock import Clock
 from landfast.sealing import Seal, StoreKey
 
@@ -38,18 +40,18 @@ class SqliteEffects:
         return found[0] if found else None
 
     async def has_suspects(self) -> bool:
-        return bool(await self._read("effects_suspects", {"now": self._now()}))
+        return bool(await self._read("effects_suspects", {"now": self._now(), "held": HELD}))
 
     async def _claim(self, token: Token, lease: float, limit: int, *, suspects: bool) -> Sequence[ClaimedEffect]:
         now = self._now()
 
         def work(connection: sqlite3.Connection) -> Sequence[ClaimedEffect]:
-            wanted = {"now": now, "limit": limit, "suspects": suspects}
+            wanted = {"now": now, "limit": limit, "suspects": suspects, "held": HELD}
             due = connection.execute(rows.SQL["effects_due"], wanted).fetchall()
-            until = {"token": token, "now": now, "until": now + _micros(lease)}
+            until = {"token": token, "now": now, "until": now + micros_in(lease), "held": HELD}
             marks = ({name: row[name] for name in ("seq", "suspect", "crashes")} | until for row in due)
             connection.executemany(rows.SQL["effects_claim"], marks)
-            claimed = [rows.claimed(row, token) for row in due]
+            claimed = [shared.claimed(row, token) for row in due]
             rows.learn_store_keys(connection, self._seal, boxes.keys_of_effects(claimed))
             return [boxes.open_effect(self._seal, effect) for effect in claimed]
 
@@ -68,11 +70,12 @@ class SqliteEffects:
 
     async def renew(self, *, tokens: Sequence[Token], lease: float) -> None:
         now = self._now()
-        leases = [{"token": token, "now": now, "until": now + _micros(lease)} for token in tokens]
+        until = {"now": now, "until": now + micros_in(lease), "held": HELD}
+        leases = [{"token": token} | until for token in tokens]
         await self._write(lambda connection: connection.executemany(rows.SQL["effects_renew"], leases))
 
     async def abandon(self, *, worker: WorkerId) -> int:
-        return await self._change("effects_abandon", {"worker": worker, "now": self._now()})
+        return await self._change("effects_abandon", {"worker": worker, "now": self._now(), "held": HELD})
 
     async def counts(self) -> dict[EffectState, int]:
         found = {row["state"]: row["count"] for row in await self._read("effects_counts", {})}
@@ -85,20 +88,20 @@ class SqliteEffects:
         if self._seal.lacks(boxes.keys_of_listed(map(dict, found))):
             self._seal.learn(StoreKey(*row) for row in await self._read("store_keys", {}))
         listed = [
-            dict(row) | {"state": EffectState(row["state"]), "created_at": rows.moment(row["created_at"])}
-            for row in found
+            dict(row) | {"state": EffectState(row["state"]), "created_at": moment(row["created_at"])} for row in found
         ]
         return [boxes.open_listed(self._seal, row) for row in listed]
 
-    async def retry(self, keys: Sequence[tuple[str, int]]) -> int:
+    async def revive(self, keys: Sequence[tuple[str, int]]) -> int:
         now = self._now()
-        changed = [{"key": key, "run": run, "now": now} for key, run in keys]
+        before, then = move(EffectSignal.REVIVE)
+        changed = [{"key": key, "run": run, "now": now, "before": before, "then": then} for key, run in keys]
         return await self._write(
-            lambda connection: sum(connection.execute(rows.SQL["effects_retry"], each).rowcount for each in changed)
+            lambda connection: sum(connection.execute(rows.SQL["effects_revive"], each).rowcount for each in changed)
         )
 
     def _now(self) -> int:
-        return rows.micros(self._clock.now())
+        return micros(self._clock.now())
 
     async def _change(self, name: str, values: dict[str, Any]) -> int:
         return await self._write(lambda connection: connection.execute(rows.SQL[name], values).rowcount)
@@ -119,14 +122,15 @@ class SqliteEffects:
 
 
 def _settlement(settlement: EffectSettlement, now: int) -> dict[str, Any]:
-    is_over = settlement.state in {EffectState.DONE, EffectState.DEAD}
     return {
         "key": settlement.key,
         "run": settlement.run,
         "token": settlement.token,
+        "held": HELD,
         "state": settlement.state,
-        "due": now + _micros(settlement.due_in),
-        "done": now if is_over else None,
+        "keeps": settlement.keeps_tries,
+        "due": now + micros_in(settlement.due_in),
+        "done": now if settlement.is_over else None,
         "count": settlement.tries.count,
         "spent": settlement.tries.spent,
         "unknown": settlement.unknown_seconds,
@@ -134,7 +138,3 @@ def _settlement(settlement: EffectSettlement, now: int) -> dict[str, Any]:
         "message": storable(settlement.message),
         "trace": storable(settlement.trace),
     }
-
-
-def _micros(seconds: float) -> int:
-    return round(seconds * 1_000_000)

@@ -7,25 +7,24 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
+from landfast.domain import isolation as levels
 from landfast.domain.audit import Mark
+from landfast.domain.effect import EffectState
 from landfast.domain.erasure import Erased
 from landfast.domain.errors import (
-    CommitRefusedError,
-    CommitUnknownError,
     ConfigError,
     LedgerUnavailableError,
     ReceiptBusyError,
 )
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
-from landfast.domain.outcome import Receipt, ReceiptKey
-from landfast.ledgers import isolation as levels
-from landfast.ledgers import limits, receiving
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
+from landfast.domain.text import storable
+from landfast.ledgers import limits, reserving
 from landfast.ledgers.sqlite import faults, rows, store
 from landfast.ledgers.sqlite.effects import SqliteEffects
 from landfast.ledgers.sqlite.thread import MOVED, ConnectionThread
 from landfast.ledgers.sqlite.transaction import SqliteTransaction
-from landfast.ledgers.text import storable
 from landfast.ports.audit import MARKS_KEPT
 from landfast.ports.clock import Chance, Clock
 from landfast.sealing import Seal, StoreKey
@@ -49,13 +48,7 @@ class SqliteLedger(SqliteEffects):
     async def begin(self, *, deadline: float, isolation: str | None = None) -> SqliteTransaction:  # noqa: ARG002 - there is no server that could end a transaction for us
         levels.level(isolation)  # whatever it asks for, SQLite serialises
         await self._lock.acquire()
-        transaction = SqliteTransaction(self._writer, self._lock, self._clock, self._seal)
-        try:
-            await transaction.begin()
-        except BaseException:
-            await transaction.rollback()
-            raise
-        return transaction
+        return await self._begin()
 
     async def bury(
         self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
@@ -65,16 +58,7 @@ class SqliteLedger(SqliteEffects):
                 await self._lock.acquire()
         except TimeoutError:
             raise ReceiptBusyError("ledger: a handler's transaction is open for longer than a second") from None
-        transaction = SqliteTransaction(self._writer, self._lock, self._clock, self._seal)
-        try:
-            await transaction.begin()
-            there = await receiving.bury(transaction, tombstones, forced)
-            await transaction.commit(results=(), effects=())
-        except (CommitRefusedError, CommitUnknownError) as error:
-            raise receiving.not_buried(error) from error
-        finally:
-            await transaction.rollback()
-        return there
+        return await reserving.bury_alone(await self._begin(), tombstones, forced)
 
     async def receipts(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
         try:
@@ -117,7 +101,9 @@ class SqliteLedger(SqliteEffects):
 
     async def erase(self, inbox: InboxId, events: Sequence[Erased], *, who: str) -> None:
         now = self._now()
-        named = [each._asdict() | {"inbox": inbox, "now": now, "who": storable(who)} for each in events]
+        states = {"done": EffectState.DONE, "dead": EffectState.DEAD, "tombstone": Outcome.DEAD}
+        shared = {"inbox": inbox, "now": now, "who": storable(who), **states}
+        named = [each._asdict() | shared for each in events]
 
         def work(connection: sqlite3.Connection) -> None:
             for each in named:
@@ -173,6 +159,16 @@ class SqliteLedger(SqliteEffects):
     async def hazards(self) -> Sequence[str]:
         hazards, _ = await self._examine()
         return hazards
+
+    async def _begin(self) -> SqliteTransaction:
+        """By the holder of the lock, which the transaction gives back."""
+        transaction = SqliteTransaction(self._writer, self._lock, self._clock, self._seal)
+        try:
+            await transaction.begin()
+        except BaseException:
+            await transaction.rollback()
+            raise
+        return transaction
 
     async def _examine(self) -> tuple[list[str], list[str]]:
         try:

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from landfast import sqlfiles
-from landfast.domain.ids import HandlerName, ReceiptDigest, Token
-from landfast.domain.outcome import ClaimedEffect, Outcome, Receipt, ReceiptKey, StagedEffect, Tries
+from landfast.domain.effect import StagedEffect
+from landfast.domain.ids import ReceiptDigest
+from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import boxes
+from landfast.ledgers import rows as shared
 from landfast.sealing import Seal, StoreKey
 
 T = TypeVar("T")
 
 SQL = sqlfiles.statements("landfast.ledgers.sqlite")
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def micros(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def moment(value: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=value)
 
 
 def atomically(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -50,14 +41,15 @@ def insert_receipts(connection: sqlite3.Connection, receipts: Sequence[Receipt],
         receipt.key
         for receipt in receipts
         if connection.execute(
-            SQL["receive"], key(receipt.key) | {"outcome": receipt.outcome, "result": receipt.result, "now": now}
+            SQL["receipts_insert"],
+            key(receipt.key) | {"outcome": receipt.outcome, "result": receipt.result, "now": now},
         ).rowcount
     }
 
 
 def read_receipts(connection: sqlite3.Connection, digests: Sequence[ReceiptDigest], seal: Seal) -> list[Receipt]:
     asked = [{"digest": digest} for digest in digests]
-    found = [_receipt(row) for each in asked for row in connection.execute(SQL["read_receipts"], each)]
+    found = [shared.receipt(row) for each in asked for row in connection.execute(SQL["receipts_read"], each)]
     learn_store_keys(connection, seal, boxes.keys_of(found))
     return [boxes.open_receipt(seal, receipt) for receipt in found]
 
@@ -96,29 +88,3 @@ def staged(effect: StagedEffect, now: int) -> dict[str, Any]:
         "handler": effect.handler,
         "now": now,
     }
-
-
-def claimed(row: sqlite3.Row, token: Token) -> ClaimedEffect:
-    effect = StagedEffect(
-        key=row["key"],
-        run=row["run"],
-        digest=ReceiptDigest(row["digest"]),
-        handler=HandlerName(row["handler"]),
-        name=row["name"],
-        arguments=row["arguments"],
-        context=row["context"],
-    )
-    tries = Tries(row["tries_count"], row["tries_spent"])
-    return ClaimedEffect(
-        effect,
-        token,
-        tries,
-        suspect=bool(row["suspect"]),
-        crashes=row["crashes"],
-        unknown_seconds=row["tries_unknown"],
-    )
-
-
-def _receipt(row: sqlite3.Row) -> Receipt:
-    of = ReceiptKey(ReceiptDigest(row["digest"]), HandlerName(row["handler"]), row["run"])
-    return Receipt(of, Outcome(row["outcome"]), row["result"])

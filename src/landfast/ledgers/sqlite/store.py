@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from landfast import sqlfiles
-from landfast.domain.errors import ConfigError
 from landfast.ledgers import schema
 from landfast.ledgers.sqlite import rows
 
@@ -17,7 +16,9 @@ def migrate(connection: sqlite3.Connection, name: str) -> Sequence[str]:
     """All that is missing, in one transaction: crash anywhere, and the schema is the old one."""
     connection.execute("BEGIN EXCLUSIVE")
     try:
-        applied = [_apply(connection, migration) for migration in _missing(connection)]
+        connection.execute(rows.SQL["migrations"])
+        missing = sqlfiles.missing(MIGRATIONS, _applied(connection))
+        applied = [_apply(connection, migration) for migration in missing]
         connection.execute(rows.SQL["name_draw"], {"name": name})
         connection.execute("COMMIT")
     except BaseException:
@@ -34,10 +35,10 @@ def examine(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
     tables = {table: frozenset(row["name"] for row in each) for table, each in columns.items()}
     hazards, others = schema.missing(tables), schema.added(tables)
     if columns["landfast_receipt"]:
-        known, applied = [migration.number for migration in MIGRATIONS], _applied(connection)
+        applied = _applied(connection)
         hazards += schema.key_problems(frozenset(row["name"] for row in columns["landfast_receipt"] if row["pk"]))
-        hazards += schema.behind(known, applied)
-        others += schema.newer(known, applied)
+        hazards += sqlfiles.behind("ledger", MIGRATIONS, applied)
+        others += sqlfiles.newer("ledger", MIGRATIONS, applied)
     return hazards, others
 
 
@@ -53,25 +54,16 @@ _SETTINGS: Sequence[tuple[str, object, str]] = (
 )
 
 
-def _missing(connection: sqlite3.Connection) -> list[sqlfiles.Migration]:
-    connection.execute(rows.SQL["migrations"])
-    applied = _applied(connection)
-    return [migration for migration in MIGRATIONS if migration.number not in applied]
-
-
 def _applied(connection: sqlite3.Connection) -> frozenset[int]:
     return frozenset(row["number"] for row in connection.execute(rows.SQL["migrations_applied"]))
 
 
 def _apply(connection: sqlite3.Connection, migration: sqlfiles.Migration) -> str:
-    label = f"{migration.number:04}_{migration.name}"
-    try:
+    with migration.applying("ledger", sqlite3.OperationalError):
         for statement in _split(migration.sql):
             connection.execute(statement)
-    except sqlite3.OperationalError as error:
-        raise ConfigError(f"ledger: the migration {label} failed ({error}); the schema is as it was") from error
     connection.execute(rows.SQL["migrations_add"], {"number": migration.number, "name": migration.name})
-    return label
+    return migration.label
 
 
 def _split(script: str) -> Iterator[str]:

@@ -1,33 +1,26 @@
-"""A connection in a thread of its own: no statement, however slow, holds up the event loop."""
+"""A connection in a thread of its own, lent to handlers and taken back."""
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
-import threading
 from collections.abc import Callable
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from landfast.ledgers.sqlite.lending import LendableConnection
+from landfast.own_thread import OwnThread
 
 T = TypeVar("T")
-
-Job = tuple[Callable[[], Any], asyncio.Future[Any]]
 
 MOVED = "the file was moved or replaced while it was open; put it back, or restart Landfast"
 
 
 class ConnectionThread:
-    """Everything runs in the order in which it was asked for, one at a time. A queue and a thread, because a statement
-    through an executor costs twice as much, and every event has some."""
+    """Statements run in the order in which they were asked for, one at a time."""
 
     def __init__(self, path: Path, name: str) -> None:
         self._path = path
-        self._name = name
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._thread = OwnThread(name)
         self._current: LendableConnection | None = None
         self._retired: list[LendableConnection] = []
         """Ended for good, and still held by somebody when we looked last."""
@@ -45,34 +38,21 @@ class ConnectionThread:
         return self._inode is not None and self._inode == _inode(self._path)
 
     async def open(self) -> None:
-        await self._in_thread(self._connect)
+        await self._thread.run(self._connect)
         self._inode = _inode(self._path)
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """A caller that is cancelled leaves the work to finish, or not, in its place in the queue."""
-        return await self._in_thread(lambda: work(self._connected()))
+        return await self._thread.run(lambda: work(self._connected()))
 
     async def take_back(self, end: Callable[[sqlite3.Connection], object]) -> None:
         """End the transaction in which the connection was lent. Somebody who still holds it, such as a `def` handler
         past its deadline, keeps one that writes nothing any more, and we go on with another. All of it is one job:
         between two of them the connection would be outside of a transaction, where SQLite commits each statement."""
-        await self._in_thread(lambda: self._take_back(end))
+        await self._thread.run(lambda: self._take_back(end))
 
     async def close(self) -> None:
-        await self._in_thread(self._disconnect)
-        self._jobs.put(None)
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.join()
-
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        if self._thread is None:
-            # A daemon, because a disk that never answers must not keep the process from ending.
-            self._thread = threading.Thread(target=_serve, args=(self._jobs,), name=self._name, daemon=True)
-            self._thread.start()
-        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._jobs.put((work, answer))
-        return await answer
+        await self._thread.run(self._disconnect)
+        self._thread.stop()
 
     def _connect(self) -> None:
         self._current = LendableConnection(self._path)
@@ -112,35 +92,3 @@ def _inode(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-def _serve(jobs: SimpleQueue[Job | None]) -> None:
-    while (job := jobs.get()) is not None:
-        work, answer = job
-        if not answer.cancelled():
-            result, error = None, None
-            try:
-                result = work()
-            except BaseException as raised:  # noqa: BLE001 - whatever it is, it is the caller's to handle
-                error = raised
-            _tell(answer, result, error)
-            # Nothing of the last job may stay alive here until the next one comes.
-            del result, error
-        del job, work, answer
-
-
-def _tell(answer: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    try:
-        answer.get_loop().call_soon_threadsafe(_deliver, answer, result, error)
-    except RuntimeError:
-        return  # the loop has closed: nobody is left to tell
-
-
-def _deliver(answer: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    if answer.cancelled():
-        return
-    if error is None:
-        answer.set_result(result)
-    else:
-        # A future refuses StopIteration, and whoever waits for it would wait for ever.
-        answer.set_exception(RuntimeError(repr(error)) if isinstance(error, StopIteration) else error)

@@ -8,10 +8,12 @@ import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
+from landfast.domain.effect import StagedEffect
 from landfast.domain.errors import CommitRefusedError, CommitUnknownError
 from landfast.domain.ids import ReceiptDigest
-from landfast.domain.outcome import Receipt, ReceiptKey, StagedEffect
-from landfast.ledgers import boxes, control, receiving
+from landfast.domain.micros import micros
+from landfast.domain.outcome import Receipt, ReceiptKey
+from landfast.ledgers import boxes, control, reserving
 from landfast.ledgers.sqlite import faults, rows
 from landfast.ledgers.sqlite.handle import SqliteHandle
 from landfast.ledgers.sqlite.thread import MOVED, ConnectionThread
@@ -45,13 +47,18 @@ class SqliteTransaction:
 
         await self._own(work)
 
-    async def receive(
+    async def reserve(
         self, keys: Sequence[ReceiptKey], *, forced: frozenset[ReceiptKey] = frozenset()
     ) -> Sequence[Receipt | None]:
-        return await receiving.receive(self, keys, forced)
+        return await reserving.reserve(self, keys, forced)
+
+    async def bury(
+        self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
+    ) -> Sequence[Receipt]:
+        return await reserving.bury(self, tombstones, forced)
 
     async def insert(self, receipts: Sequence[Receipt]) -> Collection[ReceiptKey]:
-        now = rows.micros(self._clock.now())
+        now = micros(self._clock.now())
         sealed = boxes.seal_receipts(self._seal, receipts)
 
         def work(connection: sqlite3.Connection) -> set[ReceiptKey]:
@@ -75,7 +82,7 @@ class SqliteTransaction:
         def work(connection: sqlite3.Connection) -> None:
             # Outside of our transaction this would delete what somebody else has committed meanwhile.
             self._examine(connection)
-            connection.executemany(rows.SQL["withdraw"], taken_back)
+            connection.executemany(rows.SQL["receipts_withdraw"], taken_back)
 
         await self._own(work)
 
@@ -84,7 +91,7 @@ class SqliteTransaction:
 
     async def commit(self, *, results: Sequence[tuple[ReceiptKey, bytes]], effects: Sequence[StagedEffect]) -> None:
         self._handle.end()
-        now = rows.micros(self._clock.now())
+        now = micros(self._clock.now())
         results, effects = boxes.seal_results(self._seal, results), boxes.seal_effects(self._seal, effects)
 
         def prepare(connection: sqlite3.Connection) -> None:
@@ -93,8 +100,8 @@ class SqliteTransaction:
                 raise sqlite3.OperationalError(MOVED)
             if results or effects:
                 rows.add_store_key(connection, self._seal)
-            connection.executemany(rows.SQL["result"], (rows.result(key, value) for key, value in results))
-            connection.executemany(rows.SQL["stage"], (rows.staged(effect, now) for effect in effects))
+            connection.executemany(rows.SQL["receipts_result"], (rows.result(key, value) for key, value in results))
+            connection.executemany(rows.SQL["effects_stage"], (rows.staged(effect, now) for effect in effects))
             connection.execute(rows.SQL["guard_delete"])
 
         await self._own(prepare)

@@ -11,10 +11,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from landfast import telemetry
+from landfast.domain.effect import ClaimedEffect, EffectSettlement, EffectSignal
 from landfast.domain.errors import StoreError
 from landfast.domain.ids import Token
 from landfast.domain.lifecycle import Signal
-from landfast.domain.outcome import Claim, ClaimedEffect, EffectSettlement, EffectState, Settlement
+from landfast.domain.outcome import Claim, Settlement
 from landfast.ports.clock import Clock
 from landfast.ports.inbox import Workbench
 from landfast.ports.ledger import EffectStore
@@ -106,7 +107,7 @@ class Suspects:
                 case Claim(event_id, run, token):
                     await self.bench.settle([Settlement(event_id, run, token, Signal.RELEASE, reason="stopping")])
                 case ClaimedEffect(staged, token):
-                    await self.effects.settle([EffectSettlement(staged.key, staged.run, token, EffectState.READY)])
+                    await self.effects.settle([EffectSettlement(staged.key, staged.run, token, EffectSignal.RELEASE)])
         except StoreError as error:
             telemetry.warn("suspect_not_given_back", why=error)
 

@@ -8,9 +8,9 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 
 from landfast import telemetry
+from landfast.domain.effect import ClaimedEffect
 from landfast.domain.errors import StoreError
 from landfast.domain.ids import Token
-from landfast.domain.outcome import ClaimedEffect
 from landfast.ports.ledger import EffectStore
 from landfast.processing.control.gate import Gate
 from landfast.processing.control.leases import Leases

@@ -11,18 +11,11 @@ from math import inf
 import msgspec
 
 from landfast import telemetry
+from landfast.domain.effect import UNKNOWN_EFFECT, ClaimedEffect, EffectSettlement, EffectSignal
 from landfast.domain.errors import StoreError, UnexpectedError
 from landfast.domain.event import Effect
 from landfast.domain.fault import Fault
-from landfast.domain.outcome import (
-    ANOTHER_WORKER_SECONDS,
-    NO_MASTER_KEY,
-    UNKNOWN_EFFECT,
-    ClaimedEffect,
-    EffectSettlement,
-    EffectState,
-    Tries,
-)
+from landfast.domain.outcome import ANOTHER_WORKER_SECONDS, NO_MASTER_KEY, Tries
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import EffectStore
 from landfast.processing.handlers.error_text import logged, name_of, text_of, trace_of
@@ -85,7 +78,9 @@ class Performance:
     async def _perform_one(self, claimed: ClaimedEffect) -> EffectSettlement:
         known = self.registry.effects.get(claimed.staged.name)
         if claimed.crashes >= CRASHES_AT_MOST:
-            return _settled(claimed, EffectState.DEAD, error="crash_loop", message="its worker died while it ran alone")
+            return _settled(
+                claimed, EffectSignal.BURY, error="crash_loop", message="its worker died while it ran alone"
+            )
         if claimed.closed:
             return _closed(claimed)
         if known is None:
@@ -99,7 +94,7 @@ class Performance:
             telemetry.error("unexpected", effect=known.name, trace=unexpected)
             return self._failed(known, claimed, unexpected, self.clock.monotonic() - started)
         telemetry.info("effect_performed", name=known.name, key=claimed.staged.key)
-        return _settled(claimed, EffectState.DONE, tries=Tries(claimed.tries.count + 1, claimed.tries.spent))
+        return _settled(claimed, EffectSignal.FINISH, tries=Tries(claimed.tries.count + 1, claimed.tries.spent))
 
     def _unknown(self, claimed: ClaimedEffect) -> EffectSettlement:
         """Another worker may know it. Until one does, the time is counted, apart from that of its tries."""
@@ -110,7 +105,7 @@ class Performance:
                 f"register it with @inbox.effect, then landfast effects retry {claimed.staged.key}"
             )
             telemetry.warn("effect_dead", name=name, event=_event_of(claimed), reason="unknown_effect", error=message)
-            return _settled(claimed, EffectState.DEAD, error=UNKNOWN_EFFECT, message=message)
+            return _settled(claimed, EffectSignal.BURY, error=UNKNOWN_EFFECT, message=message)
         now = self.clock.monotonic()
         if now - self.told.get(name, -inf) >= UNKNOWN_TOLD_EVERY_SECONDS:
             self.told[name] = now
@@ -118,7 +113,7 @@ class Performance:
         delay = min(max(UNKNOWN_FIRST_SECONDS, waited), UNKNOWN_LONGEST_SECONDS)
         return _settled(
             claimed,
-            EffectState.DELAYED,
+            EffectSignal.POSTPONE,
             due_in=delay,
             unknown_seconds=waited + delay,
             error=UNKNOWN_EFFECT,
@@ -154,7 +149,7 @@ class Performance:
             telemetry.warn("effect_dead", name=known.name, event=_event_of(claimed), reason=reason, error=shown)
         return _settled(
             claimed,
-            EffectState.DEAD if dead else EffectState.DELAYED,
+            EffectSignal.BURY if dead else EffectSignal.RETRY,
             due_in=judgement.after,
             tries=Tries(before.count + 1, before.spent + seconds + charged),
             error=name_of(error),
@@ -192,7 +187,7 @@ def _closed(claimed: ClaimedEffect) -> EffectSettlement:
     telemetry.warn(NO_MASTER_KEY, effect=claimed.staged.name, event=_event_of(claimed), why=claimed.closed)
     return _settled(
         claimed,
-        EffectState.DELAYED,
+        EffectSignal.POSTPONE,
         due_in=ANOTHER_WORKER_SECONDS,
         unknown_seconds=claimed.unknown_seconds,
         error=NO_MASTER_KEY,
@@ -206,7 +201,7 @@ def _event_of(claimed: ClaimedEffect) -> object:
 
 def _settled(
     claimed: ClaimedEffect,
-    state: EffectState,
+    signal: EffectSignal,
     *,
     due_in: float = 0.0,
     tries: Tries | None = None,
@@ -219,7 +214,7 @@ def _settled(
         key=claimed.staged.key,
         run=claimed.staged.run,
         token=claimed.token,
-        state=state,
+        signal=signal,
         due_in=due_in,
         tries=claimed.tries if tries is None else tries,
         unknown_seconds=unknown_seconds,

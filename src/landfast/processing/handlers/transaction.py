@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from landfast.domain.effect import StagedEffect
 from landfast.domain.errors import UserError
 from landfast.domain.event import Event
 from landfast.domain.ids import effect_key
 from landfast.domain.json_limits import excess
-from landfast.domain.outcome import ReceiptKey, StagedEffect
+from landfast.domain.outcome import ReceiptKey
 from landfast.ports import ledger as port
 from landfast.processing.handlers.error_text import text_of
 from landfast.processing.handlers.registry import EffectHandler, Registry

@@ -1,3 +1,3 @@
 UPDATE landfast_effect
-SET state = 'claimed', token = :token, due_at = :until, suspect = :suspect, crashes = :crashes
+SET state = :held, token = :token, due_at = :until, suspect = :suspect, crashes = :crashes
 WHERE seq = :seq AND done_at IS NULL AND due_at <= :now

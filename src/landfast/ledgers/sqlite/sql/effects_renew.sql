@@ -1,2 +1,2 @@
 UPDATE landfast_effect SET due_at = :until
-WHERE done_at IS NULL AND state = 'claimed' AND token = :token AND due_at > :now
+WHERE done_at IS NULL AND state = :held AND token = :token AND due_at > :now

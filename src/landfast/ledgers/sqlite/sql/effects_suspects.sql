@@ -1,3 +1,3 @@
 SELECT 1 FROM landfast_effect
-WHERE done_at IS NULL AND due_at <= :now AND (suspect OR state = 'claimed')
+WHERE done_at IS NULL AND due_at <= :now AND (suspect OR state = :held)
 LIMIT 1

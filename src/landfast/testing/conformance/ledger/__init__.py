@@ -11,6 +11,7 @@ from landfast.testing.conformance.ledger.audits import AuditConformance
 from landfast.testing.conformance.ledger.desk import BUSINESS, Desk
 from landfast.testing.conformance.ledger.effects import EffectConformance
 from landfast.testing.conformance.ledger.erase import EraseConformance
+from landfast.testing.conformance.ledger.grid import EffectGridConformance
 from landfast.testing.conformance.ledger.receipts import ReceiptConformance, TombstoneConformance
 from landfast.testing.conformance.ledger.replays import ReplayConformance
 from landfast.testing.conformance.ledger.store import StoreConformance
@@ -27,6 +28,7 @@ class LedgerConformance(
     GuardConformance,
     EndingConformance,
     EffectConformance,
+    EffectGridConformance,
     AuditConformance,
     EraseConformance,
     StoreConformance,

@@ -7,29 +7,22 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from landfast.domain import ids
+from landfast.domain.effect import StagedEffect
 from landfast.domain.ids import HandlerName, InboxId
-from landfast.domain.outcome import Outcome, Receipt, ReceiptKey, StagedEffect
-from landfast.ports.audit import Audited
-from landfast.ports.erasure import ErasableLedger
-from landfast.ports.ledger import EffectStore, Ledger, LedgerTransaction
-from landfast.ports.sealed import KeyStore
-from landfast.ports.store import Store
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
+from landfast.ports.ledger import Ledger, LedgerTransaction
 
 DEADLINE = 30.0
 HANDLER = HandlerName("create_order")
 
 
-class DrivenLedger(Ledger, EffectStore, Audited, KeyStore, ErasableLedger, Store, Protocol):
-    """Everything that one driver object implements."""
-
-
 class Desk(Protocol):
     @property
-    def ledger(self) -> DrivenLedger:
+    def ledger(self) -> Ledger:
         """Open, migrated and empty, beside the tables of `BUSINESS`."""
         ...
 
-    async def another(self) -> DrivenLedger:
+    async def another(self) -> Ledger:
         """A second instance, open on the same data; the desk closes it."""
         ...
 
@@ -82,10 +75,10 @@ async def transaction(ledger: Ledger, *, isolation: str | None = None) -> AsyncI
         await begun.rollback()
 
 
-async def receive(ledger: Ledger, *keys: ReceiptKey, forced: bool = False) -> Sequence[Receipt | None]:
+async def reserve(ledger: Ledger, *keys: ReceiptKey, forced: bool = False) -> Sequence[Receipt | None]:
     """Receive and commit."""
     async with transaction(ledger) as tx:
-        answer = await tx.receive(keys, forced=frozenset(keys) if forced else frozenset())
+        answer = await tx.reserve(keys, forced=frozenset(keys) if forced else frozenset())
         await tx.commit(results=(), effects=())
     return answer
 
@@ -93,7 +86,7 @@ async def receive(ledger: Ledger, *keys: ReceiptKey, forced: bool = False) -> Se
 async def process(ledger: Ledger, of: ReceiptKey, payment: str, *, forced: bool = False) -> Receipt | None:
     """The whole path of one event whose handler writes one order."""
     async with transaction(ledger) as tx:
-        (taken,) = await tx.receive([of], forced=frozenset({of}) if forced else frozenset())
+        (taken,) = await tx.reserve([of], forced=frozenset({of}) if forced else frozenset())
         if taken is None:
             await order(tx, payment)
             await tx.commit(results=(), effects=())
@@ -110,7 +103,7 @@ async def order(tx: LedgerTransaction, payment: str) -> None:
 
 async def stage(ledger: Ledger, *effects: StagedEffect) -> None:
     async with transaction(ledger) as tx:
-        await tx.receive([ReceiptKey(each.digest, each.handler, each.run) for each in effects])
+        await tx.reserve([ReceiptKey(each.digest, each.handler, each.run) for each in effects])
         await tx.commit(results=(), effects=effects)
 
 

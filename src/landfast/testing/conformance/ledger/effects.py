@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from landfast.domain import ids
+from landfast.domain.effect import ClaimedEffect, EffectSettlement, EffectSignal, EffectState
 from landfast.domain.ids import Token, WorkerId
-from landfast.domain.outcome import ClaimedEffect, EffectSettlement, EffectState, Tries
+from landfast.domain.outcome import Tries
 from landfast.ports.ledger import EffectStore
 from landfast.testing.conformance.ledger.desk import Desk, effect, key, stage, transaction
 
@@ -21,13 +22,13 @@ class EffectConformance:
     async def test_an_effect_is_claimed_after_the_commit_as_it_was_staged(self, desk: Desk) -> None:
         staged = effect(arguments=b'{"a":"\xc3\xa9"}', context=b'{"key":"evt_1"}')
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await tx.commit(results=(), effects=[staged])
         assert await claim(desk.ledger, 1) == [ClaimedEffect(staged, token(1), Tries())]
 
     async def test_an_effect_of_a_rolled_back_transaction_is_never_there(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await tx.handle.execute("INSERT INTO shop_line VALUES ('refused at commit')")
             with pytest.raises(Exception, match="COMMIT"):
                 await tx.commit(results=(), effects=[effect()])
@@ -84,7 +85,7 @@ class EffectConformance:
         held = await suspect(desk.ledger, 3)
         assert held is not None
         assert held.staged.name == "effect_0"
-        await desk.ledger.settle([settlement(held, EffectState.DELAYED, due_in=0.0, tries=Tries(1))])
+        await desk.ledger.settle([settlement(held, EffectSignal.RETRY, due_in=0.0, tries=Tries(1))])
         assert await claim(desk.ledger, 4) == []
         names = {each.staged.name for each in [await suspect(desk.ledger, 5), await suspect(desk.ledger, 6)] if each}
         assert names == {"effect_0", "effect_1"}
@@ -109,10 +110,10 @@ class EffectConformance:
         assert [each and each.suspect for each in held] == [True, True, None]
 
     async def test_a_settled_effect_is_over(self, desk: Desk) -> None:
-        for state in (EffectState.DONE, EffectState.DEAD):
+        for signal, state in ((EffectSignal.FINISH, EffectState.DONE), (EffectSignal.BURY, EffectState.DEAD)):
             await stage(desk.ledger, effect(state))
             (held,) = await claim(desk.ledger, 1)
-            assert await desk.ledger.settle([settlement(held, state, tries=Tries(3, 1.5))]) == [True]
+            assert await desk.ledger.settle([settlement(held, signal, tries=Tries(3, 1.5))]) == [True]
             await desk.advance(LEASE * 10)
             assert await claim(desk.ledger, 2) == []
             (row,) = await desk.ledger.list(state=state, limit=10)
@@ -121,7 +122,7 @@ class EffectConformance:
     async def test_a_retry_comes_again_when_it_is_due_with_its_tries(self, desk: Desk) -> None:
         await stage(desk.ledger, effect())
         (held,) = await claim(desk.ledger, 1)
-        later = settlement(held, EffectState.DELAYED, due_in=60.0, tries=Tries(1, 0.5))
+        later = settlement(held, EffectSignal.RETRY, due_in=60.0, tries=Tries(1, 0.5))
         assert await desk.ledger.settle([later]) == [True]
         await desk.advance(59)
         assert await claim(desk.ledger, 2) == []
@@ -132,12 +133,12 @@ class EffectConformance:
     async def test_a_release_gives_it_back_at_once_untried_and_keeps_suspicion(self, desk: Desk) -> None:
         await stage(desk.ledger, effect())
         (held,) = await claim(desk.ledger, 1)
-        await desk.ledger.settle([settlement(held, EffectState.DELAYED, tries=Tries(2, 1.0))])
+        await desk.ledger.settle([settlement(held, EffectSignal.RETRY, tries=Tries(2, 1.0))])
         await claim(desk.ledger, 2)
         await desk.advance(LEASE + 1)
         first = await suspect(desk.ledger, 3)
         assert first is not None
-        await desk.ledger.settle([settlement(first, EffectState.READY)])
+        await desk.ledger.settle([settlement(first, EffectSignal.RELEASE)])
         again = await suspect(desk.ledger, 4)
         assert again is not None
         assert (again.tries, again.suspect, again.crashes) == (Tries(2, 1.0), True, 0)
@@ -147,18 +148,18 @@ class EffectConformance:
         stale, other = await claim(desk.ledger, 1)
         await desk.advance(LEASE + 1)
         await suspect(desk.ledger, 2)
-        settled = await desk.ledger.settle([settlement(each, EffectState.DONE) for each in (stale, other)])
+        settled = await desk.ledger.settle([settlement(each, EffectSignal.FINISH) for each in (stale, other)])
         assert settled == [False, True]
-        assert await desk.ledger.settle([settlement(other, EffectState.DEAD)]) == [False]
+        assert await desk.ledger.settle([settlement(other, EffectSignal.BURY)]) == [False]
         assert await desk.ledger.settle([]) == []
 
     async def test_a_settlement_is_for_its_own_run(self, desk: Desk) -> None:
         await stage(desk.ledger, effect())
         await stage(desk.ledger, effect(of=key(run=2)))
         first, second = await claim(desk.ledger, 1)
-        assert await desk.ledger.settle([settlement(first, EffectState.DONE)]) == [True]
+        assert await desk.ledger.settle([settlement(first, EffectSignal.FINISH)]) == [True]
         assert await desk.ledger.counts() == counts(claimed=1, done=1)
-        assert await desk.ledger.settle([settlement(second, EffectState.DEAD)]) == [True]
+        assert await desk.ledger.settle([settlement(second, EffectSignal.BURY)]) == [True]
 
     async def test_the_time_for_which_nobody_knew_it_is_kept_apart_from_its_tries_and_a_retry_sets_both_back(
         self, desk: Desk
@@ -166,15 +167,15 @@ class EffectConformance:
         await stage(desk.ledger, effect())
         (held,) = await claim(desk.ledger, 1)
         assert held.unknown_seconds == 0
-        waiting = settlement(held, EffectState.DELAYED, tries=Tries(2, 30.0), unknown_seconds=600.0)
+        waiting = settlement(held, EffectSignal.RETRY, tries=Tries(2, 30.0), unknown_seconds=600.0)
         await desk.ledger.settle([waiting])
         (held,) = await claim(desk.ledger, 2)
         assert (held.tries.count, held.tries.spent, held.unknown_seconds) == (2, 30.0, 600.0)
-        await desk.ledger.settle([settlement(held, EffectState.READY, unknown_seconds=7.0)])
+        await desk.ledger.settle([settlement(held, EffectSignal.RELEASE, unknown_seconds=7.0)])
         (held,) = await claim(desk.ledger, 3)
         assert held.unknown_seconds == 600.0, "a release changes nothing"
-        await desk.ledger.settle([settlement(held, EffectState.DEAD, tries=held.tries, unknown_seconds=600.0)])
-        await desk.ledger.retry([(held.staged.key, held.staged.run)])
+        await desk.ledger.settle([settlement(held, EffectSignal.BURY, tries=held.tries, unknown_seconds=600.0)])
+        await desk.ledger.revive([(held.staged.key, held.staged.run)])
         (held,) = await claim(desk.ledger, 4)
         assert (held.tries.count, held.tries.spent, held.unknown_seconds) == (0, 0.0, 0.0)
 
@@ -182,7 +183,7 @@ class EffectConformance:
         await stage(desk.ledger, effect())
         (held,) = await claim(desk.ledger, 1)
         error = {"error": "SMTPError", "message": "nul \0 and \ud800", "trace": "Traceback ..."}
-        await desk.ledger.settle([settlement(held, EffectState.DEAD, tries=Tries(8), **error)])
+        await desk.ledger.settle([settlement(held, EffectSignal.BURY, tries=Tries(8), **error)])
         (row,) = await desk.ledger.list(digest=key().digest, limit=10)
         assert row["created_at"].tzinfo is not None
         del row["created_at"]
@@ -215,10 +216,10 @@ class EffectConformance:
         dead, done = await suspect(desk.ledger, 2), await suspect(desk.ledger, 3)
         assert dead is not None
         assert done is not None
-        await desk.ledger.settle([settlement(dead, EffectState.DEAD, tries=Tries(8, 9.0))])
-        await desk.ledger.settle([settlement(done, EffectState.DONE, tries=Tries(1, 1.0))])
+        await desk.ledger.settle([settlement(dead, EffectSignal.BURY, tries=Tries(8, 9.0))])
+        await desk.ledger.settle([settlement(done, EffectSignal.FINISH, tries=Tries(1, 1.0))])
         keys = [(each.staged.key, each.staged.run) for each in (dead, done)]
-        assert await desk.ledger.retry([*keys, ("unknown", 1)]) == 1
+        assert await desk.ledger.revive([*keys, ("unknown", 1)]) == 1
         (again,) = await claim(desk.ledger, 3)
         assert again == ClaimedEffect(dead.staged, token(3), Tries())
 
@@ -241,8 +242,8 @@ def token(number: int) -> Token:
     return ids.token(WORKER, number)
 
 
-def settlement(held: ClaimedEffect, state: EffectState, **more: Any) -> EffectSettlement:
-    return EffectSettlement(held.staged.key, held.staged.run, held.token, state, **more)
+def settlement(held: ClaimedEffect, signal: EffectSignal, **more: Any) -> EffectSettlement:
+    return EffectSettlement(held.staged.key, held.staged.run, held.token, signal, **more)
 
 
 def counts(**some: int) -> dict[EffectState, int]:

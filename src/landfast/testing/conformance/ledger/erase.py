@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from landfast.domain.effect import EffectSettlement, EffectSignal, EffectState
 from landfast.domain.erasure import ERASED, Erased
 from landfast.domain.ids import EventId, InboxId, Token
-from landfast.domain.outcome import EffectSettlement, EffectState, Outcome, Receipt
+from landfast.domain.outcome import Outcome, Receipt
 from landfast.testing.conformance.ledger.desk import DEADLINE, Desk, effect, key
 
 INBOX = InboxId(b"i" * 16)
@@ -26,12 +27,12 @@ class EraseConformance:
         assert not await desk.ledger.claim(token=TOKEN, lease=30, limit=9)
         (row,) = await desk.ledger.list(limit=9)
         assert (row["state"], row["error"], row["arguments"]) == (EffectState.DEAD, ERASED, b"{}")
-        assert await desk.ledger.retry([(row["key"], row["run"])]) == 0
+        assert await desk.ledger.revive([(row["key"], row["run"])]) == 0
 
     async def test_one_that_was_performed_stays_performed(self, desk: Desk) -> None:
         await _done(desk)
         (claimed,) = await desk.ledger.claim(token=TOKEN, lease=30, limit=9)
-        settled = EffectSettlement(claimed.staged.key, claimed.staged.run, TOKEN, EffectState.DONE, message="canary")
+        settled = EffectSettlement(claimed.staged.key, claimed.staged.run, TOKEN, EffectSignal.FINISH, message="canary")
         assert list(await desk.ledger.settle([settled])) == [True]
         await desk.ledger.erase(INBOX, [Erased(EVENT, key().digest)], who="ada")
         (row,) = await desk.ledger.list(limit=9)
@@ -50,6 +51,6 @@ class EraseConformance:
 
 async def _done(desk: Desk) -> None:
     transaction = await desk.ledger.begin(deadline=DEADLINE)
-    await transaction.receive([key()])
+    await transaction.reserve([key()])
     await transaction.commit(results=[(key(), b'"canary"')], effects=[effect()])
     await transaction.rollback()

@@ -16,7 +16,7 @@ from landfast.testing.conformance.ledger.desk import (
     orders,
     process,
     receipt_count,
-    receive,
+    reserve,
     tombstone,
     transaction,
 )
@@ -27,32 +27,32 @@ A_MOMENT = 0.1
 
 class ReceiptConformance:
     async def test_the_first_to_receive_a_key_has_it_and_the_next_finds_it_done(self, desk: Desk) -> None:
-        assert await receive(desk.ledger, key()) == [None]
-        assert await receive(desk.ledger, key()) == [Receipt(key(), Outcome.DONE)]
+        assert await reserve(desk.ledger, key()) == [None]
+        assert await reserve(desk.ledger, key()) == [Receipt(key(), Outcome.DONE)]
 
     async def test_answers_come_in_the_order_of_the_keys(self, desk: Desk) -> None:
         keys = [key(f"evt_{number}") for number in range(9)]
-        await receive(desk.ledger, *keys[::2])
-        answers = await receive(desk.ledger, *reversed(keys))
+        await reserve(desk.ledger, *keys[::2])
+        answers = await reserve(desk.ledger, *reversed(keys))
         expected = [Receipt(each, Outcome.DONE) if number % 2 == 0 else None for number, each in enumerate(keys)]
         assert answers == expected[::-1]
 
     async def test_events_handlers_and_runs_have_receipts_of_their_own(self, desk: Desk) -> None:
         keys = [key(), key("evt_2"), key(handler="tell_crm")]
-        assert await receive(desk.ledger, *keys) == [None] * 3
-        assert await receive(desk.ledger, key(run=2), forced=True) == [None]
+        assert await reserve(desk.ledger, *keys) == [None] * 3
+        assert await reserve(desk.ledger, key(run=2), forced=True) == [None]
 
     async def test_a_rollback_leaves_nothing(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await order(tx, "pay_1")
         assert await orders(desk) == []
         assert await receipt_count(desk) == 0
-        assert await receive(desk.ledger, key()) == [None]
+        assert await reserve(desk.ledger, key()) == [None]
 
     async def test_receipt_and_writes_are_seen_together_and_not_before_the_commit(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await order(tx, "pay_1")
             assert (await orders(desk), await receipt_count(desk)) == ([], 0)
             await tx.commit(results=(), effects=())
@@ -61,7 +61,7 @@ class ReceiptConformance:
     async def test_a_successor_waits_for_the_zombie_and_skips_what_it_committed(self, desk: Desk) -> None:
         successor = await desk.another()
         async with transaction(desk.ledger) as zombie:
-            assert await zombie.receive([key()]) == [None]
+            assert await zombie.reserve([key()]) == [None]
             await order(zombie, "pay_1")
             waiting = asyncio.create_task(process(successor, key(), "pay_2"))
             assert not (await asyncio.wait({waiting}, timeout=A_MOMENT))[0]
@@ -72,7 +72,7 @@ class ReceiptConformance:
     async def test_a_successor_goes_on_when_the_zombie_rolls_back(self, desk: Desk) -> None:
         successor = await desk.another()
         async with transaction(desk.ledger) as zombie:
-            await zombie.receive([key()])
+            await zombie.reserve([key()])
             await order(zombie, "pay_1")
             waiting = asyncio.create_task(process(successor, key(), "pay_2"))
             assert not (await asyncio.wait({waiting}, timeout=A_MOMENT))[0]
@@ -88,7 +88,7 @@ class ReceiptConformance:
     async def test_nobody_waits_longer_than_a_second(self, desk: Desk) -> None:
         successor = await desk.another()
         async with transaction(desk.ledger) as zombie:
-            await zombie.receive([key()])
+            await zombie.reserve([key()])
             with pytest.raises(ReceiptBusyError):
                 await process(successor, key(), "pay_2")
             await order(zombie, "pay_1")
@@ -109,34 +109,34 @@ class ReceiptConformance:
         ledgers = [await desk.another(), await desk.another()]
         orders_of_keys = [(low, middle, high), (high, middle, low)]
         async with transaction(desk.ledger) as holder:
-            await holder.receive([middle])
+            await holder.reserve([middle])
             # Each goes as far as it can before the middle one: taken in the order given, that would be too far.
             waiting = [
-                asyncio.create_task(receive(each, *keys)) for each, keys in zip(ledgers, orders_of_keys, strict=True)
+                asyncio.create_task(reserve(each, *keys)) for each, keys in zip(ledgers, orders_of_keys, strict=True)
             ]
             assert not (await asyncio.wait(waiting, timeout=A_MOMENT))[0]
         answers = await asyncio.gather(*waiting)
         assert sum(answer is None for each in answers for answer in each) == 3
 
     async def test_a_receipt_that_is_withdrawn_is_free_for_the_next(self, desk: Desk) -> None:
-        await receive(desk.ledger, key("evt_3"))
+        await reserve(desk.ledger, key("evt_3"))
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key("evt_1"), key("evt_2"), key("evt_3")])
+            await tx.reserve([key("evt_1"), key("evt_2"), key("evt_3")])
             await tx.withdraw([key("evt_2"), key("evt_3")])  # the third is not ours to take back
             await tx.commit(results=(), effects=())
         done = [Receipt(key(f"evt_{number}"), Outcome.DONE) for number in (1, 2, 3)]
-        assert await receive(desk.ledger, *(each.key for each in done)) == [done[0], None, done[2]]
+        assert await reserve(desk.ledger, *(each.key for each in done)) == [done[0], None, done[2]]
 
     async def test_receipts_of_several_events_are_read_with_all_their_handlers_and_runs(self, desk: Desk) -> None:
         keys = {key(), key(handler="tell_crm"), key("evt_2")}
-        await receive(desk.ledger, *keys)
-        await receive(desk.ledger, key(run=2), forced=True)
+        await reserve(desk.ledger, *keys)
+        await reserve(desk.ledger, key(run=2), forced=True)
         digests = [key().digest, key("evt_2").digest, key("evt_3").digest]
         assert {each.key for each in await desk.ledger.receipts(digests)} == keys | {key(run=2)}
 
     async def test_the_result_is_kept_in_the_receipt(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key(), key("evt_2")])
+            await tx.reserve([key(), key("evt_2")])
             await tx.commit(results=[(key(), b'{"order":1}')], effects=())
         expected = {Receipt(key(), Outcome.DONE, b'{"order":1}'), Receipt(key("evt_2"), Outcome.DONE)}
         assert set(await desk.ledger.receipts([key().digest, key("evt_2").digest])) == expected
@@ -176,7 +176,7 @@ class TombstoneConformance:
     async def test_a_burial_waits_for_the_handler_that_commits_after_all(self, desk: Desk) -> None:
         gravedigger = await desk.another()
         async with transaction(desk.ledger) as zombie:
-            await zombie.receive([key()])
+            await zombie.reserve([key()])
             await order(zombie, "pay_1")
             waiting = asyncio.create_task(bury(gravedigger, key()))
             assert not (await asyncio.wait({waiting}, timeout=A_MOMENT))[0]
@@ -186,7 +186,7 @@ class TombstoneConformance:
     async def test_a_burial_succeeds_when_the_handler_rolls_back(self, desk: Desk) -> None:
         gravedigger = await desk.another()
         async with transaction(desk.ledger) as zombie:
-            await zombie.receive([key()])
+            await zombie.reserve([key()])
             waiting = asyncio.create_task(bury(gravedigger, key()))
             assert not (await asyncio.wait({waiting}, timeout=A_MOMENT))[0]
         assert await waiting == [tombstone(key())]
@@ -194,7 +194,7 @@ class TombstoneConformance:
     async def test_a_burial_waits_no_longer_than_a_second(self, desk: Desk) -> None:
         for gravedigger in (desk.ledger, await desk.another()):
             async with transaction(desk.ledger) as zombie:
-                await zombie.receive([key()])
+                await zombie.reserve([key()])
                 with pytest.raises(ReceiptBusyError):
                     await gravedigger.bury([tombstone(key())])
         assert await receipt_count(desk) == 0

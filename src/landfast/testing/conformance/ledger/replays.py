@@ -12,7 +12,7 @@ from landfast.testing.conformance.ledger.desk import (
     orders,
     outcomes,
     process,
-    receive,
+    reserve,
     tombstone,
     transaction,
 )
@@ -24,7 +24,7 @@ class ReplayConformance:
     async def test_a_replay_skips_what_an_earlier_run_did_and_leaves_no_receipt(self, desk: Desk) -> None:
         await process(desk.ledger, key(), "pay_1")
         assert await process(desk.ledger, key(run=2), "pay_2") == Receipt(key(), Outcome.DONE)
-        assert await receive(desk.ledger, key(run=3)) == [Receipt(key(), Outcome.DONE)]
+        assert await reserve(desk.ledger, key(run=3)) == [Receipt(key(), Outcome.DONE)]
         assert await outcomes(desk.ledger, key()) == {1: Outcome.DONE}
         assert await orders(desk) == ["pay_1"]
 
@@ -35,9 +35,9 @@ class ReplayConformance:
         assert await orders(desk) == ["pay_1", "pay_2"]
 
     async def test_force_is_for_its_own_key_only(self, desk: Desk) -> None:
-        await receive(desk.ledger, key(), key("evt_2"))
+        await reserve(desk.ledger, key(), key("evt_2"))
         async with transaction(desk.ledger) as tx:
-            answer = await tx.receive([key(run=2), key("evt_2", run=2)], forced=frozenset({key(run=2)}))
+            answer = await tx.reserve([key(run=2), key("evt_2", run=2)], forced=frozenset({key(run=2)}))
         assert answer == [None, Receipt(key("evt_2"), Outcome.DONE)]
 
     async def test_a_replay_runs_what_an_earlier_run_buried(self, desk: Desk) -> None:
@@ -63,7 +63,7 @@ class ReplayConformance:
         await dig(desk.ledger, key())
         await process(desk.ledger, key(run=2), "pay_1")
         await process(desk.ledger, key(run=3), "pay_2", forced=True)
-        assert await receive(desk.ledger, key(run=4)) == [Receipt(key(run=3), Outcome.DONE)]
+        assert await reserve(desk.ledger, key(run=4)) == [Receipt(key(run=3), Outcome.DONE)]
 
     async def test_a_zombie_of_the_earlier_run_finds_it_closed(self, desk: Desk) -> None:
         assert await process(desk.ledger, key(run=2), "pay_2") is None
@@ -75,7 +75,7 @@ class ReplayConformance:
     async def test_a_replay_waits_for_a_zombie_of_the_earlier_run(self, desk: Desk) -> None:
         replaying = await desk.another()
         async with transaction(desk.ledger) as zombie:
-            await zombie.receive([key()])
+            await zombie.reserve([key()])
             await order(zombie, "pay_1")
             waiting = asyncio.create_task(process(replaying, key(run=2), "pay_2"))
             assert not (await asyncio.wait({waiting}, timeout=A_MOMENT))[0]

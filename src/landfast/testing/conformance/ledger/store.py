@@ -6,7 +6,7 @@ import pytest
 
 from landfast.domain.errors import LedgerUnavailableError
 from landfast.domain.ids import InboxId
-from landfast.testing.conformance.ledger.desk import Desk, key, receive
+from landfast.testing.conformance.ledger.desk import Desk, key, reserve
 
 
 class StoreConformance:
@@ -20,7 +20,7 @@ class StoreConformance:
         assert len(names.pop()) == 16
 
     async def test_migrating_again_changes_nothing(self, desk: Desk) -> None:
-        await receive(desk.ledger, key())
+        await reserve(desk.ledger, key())
         assert await desk.ledger.migrate() == []
         assert len(await desk.ledger.receipts([key().digest])) == 1
 
@@ -53,4 +53,4 @@ class StoreConformance:
             await desk.ledger.counts()
         await desk.change("DROP TABLE landfast_guard")
         with pytest.raises(LedgerUnavailableError):
-            await receive(desk.ledger, key())
+            await reserve(desk.ledger, key())

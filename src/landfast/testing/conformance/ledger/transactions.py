@@ -49,7 +49,7 @@ class HandleConformance:
 
     async def test_an_error_inside_a_savepoint_undoes_only_what_is_inside(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await order(tx, "pay_1")
             with contextlib.suppress(Exception):
                 async with tx.handle.savepoint():
@@ -61,7 +61,7 @@ class HandleConformance:
 
     async def test_savepoints_nest(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             async with tx.handle.savepoint():
                 await order(tx, "pay_1")
                 with contextlib.suppress(ValueError):
@@ -76,7 +76,7 @@ class HandleConformance:
     @pytest.mark.parametrize("statement", CONTROL)
     async def test_it_refuses_to_begin_or_end_a_transaction(self, desk: Desk, statement: str) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             for method in (tx.handle.execute, tx.handle.fetch, tx.handle.fetchrow, tx.handle.fetchval):
                 with pytest.raises(HandlerEndedTransactionError, match="savepoint"):
                     await method(statement)
@@ -87,7 +87,7 @@ class HandleConformance:
     @pytest.mark.parametrize("ending", ["commit", "rollback"])
     async def test_a_leaked_handle_is_of_no_use(self, desk: Desk, ending: str) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             leaked = tx.handle
             if ending == "commit":
                 await tx.commit(results=(), effects=())
@@ -105,7 +105,7 @@ class HandleConformance:
 
     async def test_the_handler_may_use_the_connection_of_the_driver(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await desk.raw(tx.handle.connection, "SAVEPOINT mine")
             await desk.raw(tx.handle.connection, "INSERT INTO shop_order VALUES ('pay_1')")
             await desk.raw(tx.handle.connection, "RELEASE mine")
@@ -135,7 +135,7 @@ class HandleConformance:
 class GuardConformance:
     async def test_a_foreign_commit_fails_and_commits_nothing(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await order(tx, "pay_1")
             with pytest.raises(Exception, match=r"(?i)foreign key"):
                 await desk.raw(tx.handle.connection, "COMMIT")
@@ -144,7 +144,7 @@ class GuardConformance:
 
     async def test_a_handler_that_hides_its_foreign_commit_gains_nothing(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await order(tx, "pay_1")
             for statement in ("COMMIT", "BEGIN", "INSERT INTO shop_order VALUES ('pay_2')"):
                 with contextlib.suppress(Exception):
@@ -156,7 +156,7 @@ class GuardConformance:
 
     async def test_a_foreign_rollback_is_noticed(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await order(tx, "pay_1")
             await desk.raw(tx.handle.connection, "ROLLBACK")
             with pytest.raises(HandlerEndedTransactionError):
@@ -169,7 +169,7 @@ class GuardConformance:
 
     async def test_a_transaction_that_the_handler_began_is_not_ours(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             for statement in ("ROLLBACK", "BEGIN", "INSERT INTO shop_order VALUES ('pay_1')"):
                 await desk.raw(tx.handle.connection, statement)
             with pytest.raises(HandlerEndedTransactionError):
@@ -182,12 +182,12 @@ class GuardConformance:
         await self.test_a_foreign_rollback_is_noticed(desk)
         await self.test_a_foreign_commit_fails_and_commits_nothing(desk)
         async with transaction(desk.ledger) as tx:
-            assert await tx.receive([key()]) == [None]
+            assert await tx.reserve([key()]) == [None]
             await tx.commit(results=(), effects=())
 
     async def test_a_healthy_transaction_passes_the_check_and_goes_on(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key(), key("evt_2")])
+            await tx.reserve([key(), key("evt_2")])
             await order(tx, "pay_1")
             await tx.check()
             await tx.reset()
@@ -200,7 +200,7 @@ class GuardConformance:
 class EndingConformance:
     async def test_a_deferred_constraint_refuses_the_commit_and_leaves_nothing(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await tx.handle.execute("INSERT INTO shop_line VALUES ('no such order')")
             await tx.check()
             with pytest.raises(CommitRefusedError) as caught:
@@ -211,7 +211,7 @@ class EndingConformance:
 
     async def test_rollback_is_safe_twice_and_after_a_commit(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await order(tx, "pay_1")
             await tx.commit(results=(), effects=())
             await tx.rollback()
@@ -221,7 +221,7 @@ class EndingConformance:
 
     async def test_an_ended_transaction_cannot_be_committed(self, desk: Desk) -> None:
         async with transaction(desk.ledger) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await tx.rollback()
             with pytest.raises(UserError, match="has ended"):
                 await tx.commit(results=(), effects=())
@@ -230,7 +230,7 @@ class EndingConformance:
     @pytest.mark.parametrize("isolation", [None, "read committed", "REPEATABLE_READ", "Serializable"])
     async def test_a_handler_chooses_its_isolation(self, desk: Desk, isolation: str | None) -> None:
         async with transaction(desk.ledger, isolation=isolation) as tx:
-            await tx.receive([key()])
+            await tx.reserve([key()])
             await order(tx, "pay_1")
             await tx.commit(results=[(key(), b"1")], effects=())
         assert await orders(desk) == ["pay_1"]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
+from landfast.domain.effect import StagedEffect
 from landfast.domain.errors import CommitRefusedError, CommitUnknownError, LedgerUnavailableError
 from landfast.domain.ids import ReceiptDigest
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
@@ -23,7 +24,7 @@ class Receipts(Protocol):
     async def read(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]: ...
 
 
-async def receive(
+async def reserve(
     receipts: Receipts, keys: Sequence[ReceiptKey], forced: frozenset[ReceiptKey]
 ) -> list[Receipt | None]:
     """None where the key is ours now, otherwise the receipt that keeps us from it."""
@@ -43,6 +44,30 @@ async def bury(receipts: Receipts, tombstones: Sequence[Receipt], forced: frozen
     ours = await receipts.insert(_in_order(wanted))
     there = await _read(receipts, [tombstone.key for tombstone in wanted if tombstone.key not in ours])
     return [earlier.get(tombstone.key) or there.get(tombstone.key, tombstone) for tombstone in tombstones]
+
+
+class BuryingTransaction(Protocol):
+    """A LedgerTransaction of Landfast's own, without a handler."""
+
+    async def bury(self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey]) -> Sequence[Receipt]: ...
+
+    async def commit(self, *, results: Sequence[tuple[ReceiptKey, bytes]], effects: Sequence[StagedEffect]) -> None: ...
+
+    async def rollback(self) -> None: ...
+
+
+async def bury_alone(
+    transaction: BuryingTransaction, tombstones: Sequence[Receipt], forced: frozenset[ReceiptKey]
+) -> Sequence[Receipt]:
+    """All of a transaction that has begun and does nothing else."""
+    try:
+        there = await transaction.bury(tombstones, forced=forced)
+        await transaction.commit(results=(), effects=())
+    except (CommitRefusedError, CommitUnknownError) as error:
+        raise not_buried(error) from error
+    finally:
+        await transaction.rollback()
+    return there
 
 
 def not_buried(error: CommitRefusedError | CommitUnknownError) -> BaseException:

@@ -1,7 +1,7 @@
 UPDATE landfast_effect AS effect
-SET state = 'ready', due_at = landfast_clock(), done_at = NULL,
+SET state = $4, due_at = landfast_clock(), done_at = NULL,
     tries_count = 0, tries_spent = 0, tries_unknown = 0, suspect = false, crashes = 0
 FROM unnest($1::text[], $2::integer[]) AS given (key, run)
-WHERE effect.key = given.key AND effect.run = given.run AND effect.state = 'dead'
+WHERE effect.key = given.key AND effect.run = given.run AND effect.state = $3
     AND effect.error <> 'erased'
 RETURNING effect.seq
