@@ -194,7 +194,7 @@ async def test_what_a_drainer_brought_into_the_inbox_is_known_for_long_and_asked
         await RememberingJournal(one.inbox, one.seen).record([delivery("a")])
         await one.told()
         (key,) = server.ask("KEYS", f"*:{event_of('a').hex()}")
-        assert server.ask("TTL", key) > redis.ELSEWHERE_MARK_SECONDS
+        assert server.ask("TTL", key) > redis.ELSEWHERE_SECONDS
         (recent,) = server.ask("KEYS", "*:recent")
         assert server.ask("LINDEX", recent, 0) == event_of("a")
 

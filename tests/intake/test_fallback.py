@@ -222,7 +222,7 @@ async def test_a_record_that_is_stuck_in_a_failing_spool_keeps_nobody_from_an_in
 async def test_a_spool_that_hangs_keeps_nobody_from_an_inbox_that_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spool_module, "SPOOL_ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(spool_module, "BATCH_SECONDS", 0.05)
     async with scene(tmp_path) as it:
         gate = threading.Event()
         monkeypatch.setattr(it.files, "sync", lambda _descriptor: gate.wait(20))

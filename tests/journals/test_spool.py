@@ -169,7 +169,7 @@ async def test_the_limit_is_the_folders_and_counts_what_neighbours_have(tmp_path
 async def test_what_could_not_be_read_again_is_not_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records_module, "RECORD_BYTES_AT_MOST", 1000)
+    monkeypatch.setattr(records_module, "LONGEST_RECORD_BYTES", 1000)
     async with opened(tmp_path) as spool:
         with pytest.raises(JournalUnavailableError, match="more than a spool can keep"):
             await spool.record([delivery(body=b"x" * 1000)])

@@ -19,7 +19,7 @@ from landfast.providers.dedup import places_read, reads_type
 from landfast.providers.secrets import SECRET_BYTES_AT_LEAST
 from landfast.recovery.doctor import Check, Level
 
-SECRET_END_WARN_SECONDS = 72 * 3600.0
+ENDS_SOON_SECONDS = 72 * 3600.0
 """Seconds: whoever is told on Friday that a secret ends can still act on Monday."""
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 60.0, 900.0
@@ -70,7 +70,7 @@ def _of_secrets(source: Source, active: Sequence[Secret], now: float) -> Iterato
             found = f"secret {secret.name!r} has {has} bytes, and under {needs} it can be guessed"
             yield found, "set a longer one at the sender, and here"
     last = max((secret.retired_at for secret in source.secrets), default=math.inf)
-    if active and last - now < SECRET_END_WARN_SECONDS:
+    if active and last - now < ENDS_SOON_SECONDS:
         at = datetime.fromtimestamp(last, UTC).strftime("%Y-%m-%d %H:%MZ")
         yield f"its last secret ends at {at}: from then on all is refused", f"landfast sources rotate {source.name}"
 

@@ -30,18 +30,18 @@ ANSWER_SECONDS = 0.05
 CONNECT_SECONDS = 2.0
 """Seconds for everything that nobody waits for, and for connecting: TLS to another zone takes a few round trips."""
 
-IN_FLIGHT_MARK_MILLISECONDS = 2000
+IN_FLIGHT_MILLISECONDS = 2000
 """Milliseconds: longer than a COMMIT takes, and short, because the intake that set the mark may have died."""
 
-DURABLE_MARK_SECONDS = 4 * 3600
+DURABLE_SECONDS = 4 * 3600
 """Seconds. Most redeliveries come within the first hours, and a later one costs the inbox one conflict. At a busy 1,000
 events a second this is 14 million marks, about 2 GB; the server's eviction may shorten it."""
 
-ELSEWHERE_MARK_SECONDS = 600
+ELSEWHERE_SECONDS = 600
 """Seconds for what is durable in a spool or journal. It is not on the list of what the inbox must know, and one that
 lost it would not be found out: the mark ends soon, and yet long after the first retries."""
 
-RECENT_MARKS = 10_000
+RECENT_EVENTS = 10_000
 """Ids on the list, 250 KB. It must reach back further than one intake may lag behind another in telling (a queue of
 5,000), or an older inbox could pass for the present one."""
 
@@ -51,7 +51,7 @@ TURN_MILLISECONDS = 2000
 WARMING_MILLISECONDS = 30_000
 """Milliseconds after which another intake may begin, if the one that was warming died."""
 
-MARKS_IN_A_COMMAND = 500
+MARKS_PER_REQUEST = 500
 """Marks in one request: a few tenths of a millisecond in which the server serves nobody else."""
 
 DURABLE_MARK = b"="
@@ -134,7 +134,7 @@ class RedisMarks:
         hot is there."""
         keys = [timeline.key("warm"), *timeline.keys(marks)]
         warm, *found = await self._asking.ask(
-            "EVAL", _LOOK, len(keys), *keys, self._own, IN_FLIGHT_MARK_MILLISECONDS, within=ANSWER_SECONDS
+            "EVAL", _LOOK, len(keys), *keys, self._own, IN_FLIGHT_MILLISECONDS, within=ANSWER_SECONDS
         )
         return [None if mark == self._own else mark for mark in found], warm is not None
 
@@ -144,14 +144,14 @@ class RedisMarks:
         marks: Sequence[EventId],
         *,
         events: Sequence[EventId],
-        lasting: int = DURABLE_MARK_SECONDS,
+        lasting: int = DURABLE_SECONDS,
         is_old: bool = False,
     ) -> None:
         """They are durable, and these events are in the inbox. `is_old`: they were before those that the list has."""
         keys = [timeline.key("recent"), *timeline.keys(marks)]
         push = "RPUSH" if is_old else "LPUSH"
         values = [timeline.durable(mark) for mark in marks]
-        await self._telling.ask("EVAL", _REMEMBER, len(keys), *keys, lasting, push, RECENT_MARKS, *values, *events)
+        await self._telling.ask("EVAL", _REMEMBER, len(keys), *keys, lasting, push, RECENT_EVENTS, *values, *events)
 
     async def recent(self, timeline: Timeline, count: int) -> Sequence[EventId] | None:
         """The newest of what the inbox must know. None: nobody can say any more."""
@@ -178,7 +178,7 @@ class RedisMarks:
         return begun is not None
 
     async def end_warming(self, timeline: Timeline) -> None:
-        await self._telling.ask("SET", timeline.key("warm"), DURABLE_MARK, "EX", DURABLE_MARK_SECONDS)
+        await self._telling.ask("SET", timeline.key("warm"), DURABLE_MARK, "EX", DURABLE_SECONDS)
 
     async def about(self) -> dict[str, str]:
         """What the server says of itself."""

@@ -13,7 +13,7 @@ from redis.exceptions import ResponseError
 
 from landfast import telemetry
 from landfast.caches.local import LocalSeen
-from landfast.caches.redis import ELSEWHERE_MARK_SECONDS, MARKS_IN_A_COMMAND, UNANSWERED, RedisMarks, Timeline
+from landfast.caches.redis import ELSEWHERE_SECONDS, MARKS_PER_REQUEST, UNANSWERED, RedisMarks, Timeline
 from landfast.caches.timeline import Origin, believable, still_holds
 from landfast.domain.breaker import Breaker
 from landfast.domain.errors import StoreError
@@ -23,11 +23,11 @@ from landfast.ports.clock import Clock
 QUEUED_MARKS = 5_000
 """Marks that wait to be told: ten full batches. Beyond it the oldest are dropped, it is only a cache."""
 
-EPOCH_LOOK_SECONDS = 5.0
+GLANCE_SECONDS = 5.0
 """Seconds between two glances at the inbox. One that was away is looked at anew in any case; this is for a failover so
 quick that nobody noticed."""
 
-ASK_AGAIN_SECONDS = 0.5
+RETRY_SECONDS = 0.5
 """Seconds, at least, until an inbox or a server that did not answer is asked again."""
 
 WARM_UP_SPAN = timedelta(minutes=5)
@@ -36,7 +36,7 @@ WARM_UP_SPAN = timedelta(minutes=5)
 WARM_UP_EVENTS = 50_000
 """Half of the local cache. Reading more would cost the inbox more than the duplicates do."""
 
-LAST_MARKS_SECONDS = 0.5
+STOP_SECONDS = 0.5
 """Seconds in which an orderly stop tells what it has not told yet."""
 
 
@@ -73,7 +73,7 @@ class Tender:
             self._task.cancel()
             await asyncio.wait([self._task])
         with suppress(*UNANSWERED):
-            async with asyncio.timeout(LAST_MARKS_SECONDS):
+            async with asyncio.timeout(STOP_SECONDS):
                 while self._untold and (timeline := self.believed()) is not None:
                     await self._tell_some(timeline)
         await self._marks.close()
@@ -138,8 +138,8 @@ class Tender:
 
     def _pause(self) -> float:
         if self._breaker.is_open or self._timeline is None:
-            return max(self._breaker.remaining(self._clock.monotonic()), ASK_AGAIN_SECONDS)
-        return 0.0 if self._untold or self._is_warming else EPOCH_LOOK_SECONDS
+            return max(self._breaker.remaining(self._clock.monotonic()), RETRY_SECONDS)
+        return 0.0 if self._untold or self._is_warming else GLANCE_SECONDS
 
     async def _tend(self) -> None:
         if not self._breaker.allows(self._clock.monotonic()):
@@ -149,7 +149,7 @@ class Tender:
             self._is_connected = True
         if self._timeline is None:
             await self._find_timeline()
-        elif self._clock.monotonic() - self._glanced_at >= EPOCH_LOOK_SECONDS:
+        elif self._clock.monotonic() - self._glanced_at >= GLANCE_SECONDS:
             await self._glance(self._timeline)
         if self._breaker.reset():
             telemetry.info("the seen cache answers again", server=self._name)
@@ -176,7 +176,7 @@ class Tender:
 
     async def _tell_some(self, timeline: Timeline) -> None:
         """Crash before it: the other intakes ask the inbox, which knows."""
-        told = [self._untold.popleft() for _ in range(min(MARKS_IN_A_COMMAND, len(self._untold)))]
+        told = [self._untold.popleft() for _ in range(min(MARKS_PER_REQUEST, len(self._untold)))]
         inside = [mark for mark, event in told if event is not None]
         events = [event for _, event in told if event is not None]
         outside = [mark for mark, event in told if event is None]
@@ -184,7 +184,7 @@ class Tender:
             if inside:
                 await self._marks.remember(timeline, inside, events=events)
             if outside:
-                await self._marks.remember(timeline, outside, events=(), lasting=ELSEWHERE_MARK_SECONDS)
+                await self._marks.remember(timeline, outside, events=(), lasting=ELSEWHERE_SECONDS)
         except ResponseError as error:  # full, say; what it has, it still knows
             self._note_refusal(len(told), error)
         except BaseException:
@@ -212,7 +212,7 @@ class Tender:
 
     async def _warm_some(self, timeline: Timeline) -> None:
         """Crash before it: the rest stays cold until the mark of who was warming ends, and another does it."""
-        some = [self._hot.popleft() for _ in range(min(MARKS_IN_A_COMMAND, len(self._hot)))]
+        some = [self._hot.popleft() for _ in range(min(MARKS_PER_REQUEST, len(self._hot)))]
         if some:
             await self._marks.remember(timeline, some, events=some, is_old=True)
         if not self._hot:

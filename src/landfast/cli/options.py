@@ -19,7 +19,7 @@ from landfast.domain.filter import Filter, parse
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
-LISTED_AT_MOST = 50
+ROWS = 50
 """Rows of a listing: a screenful; `--after` goes on from there."""
 
 

@@ -19,7 +19,7 @@ from landfast.ports.backlog import Taken
 SEGMENTS_AT_MOST = 64
 """How many of them share the limit. Each that waits keeps a descriptor open, and draining frees one after the other."""
 
-SEGMENT_BYTES_AT_LEAST = 1024 * 1024
+SMALLEST_SEGMENT_BYTES = 1024 * 1024
 """Bytes of a segment, at least: below, making files would cost more than filling them."""
 
 ADOPTED_SEGMENTS = 64
@@ -195,7 +195,7 @@ class Folder:
 
     def _segment(self) -> Segment:
         """The one to write to."""
-        full = max(SEGMENT_BYTES_AT_LEAST, self._limit // SEGMENTS_AT_MOST)
+        full = max(SMALLEST_SEGMENT_BYTES, self._limit // SEGMENTS_AT_MOST)
         if self._writing is None or self._writing.is_given_up or self._writing.end >= full:
             self._number += 1
             self._writing = None

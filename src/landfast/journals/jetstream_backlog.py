@@ -26,7 +26,7 @@ from landfast.domain.ids import InboxId
 from landfast.journals.jetstream_address import read_address
 from landfast.journals.jetstream_link import ANSWER_SECONDS, Link, Message
 from landfast.journals.jetstream_mac import HEADER, MessageMac
-from landfast.journals.jetstream_stream import ASIDE, FOREIGN, PARTITIONS, SECOND_NANOSECONDS, look, prepare
+from landfast.journals.jetstream_stream import ASIDE, FOREIGN, PARTITIONS, NANOSECONDS, look, prepare
 from landfast.ports.backlog import Taken
 from landfast.sealing import Seal, values
 
@@ -34,7 +34,7 @@ REDELIVERY_SECONDS = 30.0
 """Seconds without an acknowledgement. The inbox has ten to answer a batch, and a batch may be cut several times around
 a row that it refuses; a message that is offered again too early only costs a look at what is known."""
 
-IN_HAND_MESSAGES = 2000
+MESSAGES_IN_HAND = 2000
 """Messages of one partition that are with drainers, at most: four full batches, so that what a dead one holds does not
 stop the others."""
 
@@ -49,7 +49,7 @@ shows."""
 WHY_BYTES = 60
 """Of the reason that a message set aside carries: with it, a message that was as large as can be still fits."""
 
-MINUTE_SECONDS = 60.0
+FOREIGN_LINE_SECONDS = 60.0
 """Seconds between two lines about foreign messages."""
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -166,9 +166,9 @@ class JetStreamBacklog:
             "durable_name": name,
             "filter_subject": self._link.address.subject(str(partition)),
             "ack_policy": "explicit",
-            "ack_wait": int(self._offered_again_after * SECOND_NANOSECONDS),
+            "ack_wait": int(self._offered_again_after * NANOSECONDS),
             "max_deliver": -1,  # an event is never given up because it was offered often
-            "max_ack_pending": IN_HAND_MESSAGES,
+            "max_ack_pending": MESSAGES_IN_HAND,
         }
         stream = self._link.address.stream
         answer = await self._link.ask(
@@ -246,7 +246,7 @@ class JetStreamBacklog:
         publishes many messages must not fill the log as well."""
         self.foreign += 1
         now = asyncio.get_running_loop().time()
-        if now - self._told_of_foreign_at >= MINUTE_SECONDS:
+        if now - self._told_of_foreign_at >= FOREIGN_LINE_SECONDS:
             self._told_of_foreign_at = now
             subject = self._link.address.subject(FOREIGN)
             telemetry.error("set aside: messages without a right MAC", so_far=self.foreign, kept_under=subject)

@@ -38,7 +38,7 @@ FOREIGN = "foreign"
 OWNER = "landfast_inbox"
 """Under this name the stream's metadata hold the inbox that its messages are for."""
 
-SECOND_NANOSECONDS = 1_000_000_000
+NANOSECONDS = 1_000_000_000
 NOT_FOUND, IN_USE, NO_CLUSTER, TOO_FEW_SERVERS = 10059, 10058, 10074, 10005
 """The codes of JetStream's errors that Landfast tells apart."""
 
@@ -159,7 +159,7 @@ def wanted(address: BrokerAddress, inbox: InboxId, *, replicas: int) -> dict[str
         "retention": "workqueue",
         "discard": "new",
         "num_replicas": replicas,
-        "duplicate_window": DUPLICATE_WINDOW_SECONDS * SECOND_NANOSECONDS,
+        "duplicate_window": DUPLICATE_WINDOW_SECONDS * NANOSECONDS,
         "metadata": {OWNER: inbox.hex()},
     }
 

@@ -36,7 +36,7 @@ class Limits:
 SWEPT_CONNECTIONS = 25
 """Connections ended in one go, which takes 1 ms: when thousands end together, good requests get their turn between."""
 
-PLACES_LOOKED_FOR = 64
+PLACES_AT_A_TIME = 64
 """Places looked for at a time. To look takes a few ms with 10,000 connections, too much for each that comes."""
 
 
@@ -76,7 +76,7 @@ class Front:
         event is being stored, which has no deadline; False if there are only such."""
         if not self._expendable:
             waiting = [(c.deadline, c) for c in self.connections - self._expelled if c.deadline < math.inf]
-            self._expendable = heapq.nsmallest(PLACES_LOOKED_FOR, waiting, key=_deadline)[::-1]
+            self._expendable = heapq.nsmallest(PLACES_AT_A_TIME, waiting, key=_deadline)[::-1]
         while self._expendable:
             deadline, connection = self._expendable.pop()
             # Any other may have been busy since it was put on the list.
