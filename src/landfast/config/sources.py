@@ -9,7 +9,16 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from landfast.config.keys import HANDLER_KEYS, KEYS, SOURCE_KEYS, checked, nearest, networks, of_a_handler
+from landfast.config.keys import (
+    HANDLER_KEYS,
+    KEYS,
+    NOT_BUILT_YET,
+    SOURCE_KEYS,
+    checked,
+    nearest,
+    networks,
+    of_a_handler,
+)
 from landfast.config.settings import SecretSettings, SourceSettings
 from landfast.domain.errors import ConfigError
 
@@ -28,6 +37,8 @@ def source(
     described = _described(str(options.get("provider")), providers, where)
     if not name or len(name) > 100 or not all(c.isascii() and (c.isalnum() or c in "-_.") for c in name):
         raise ConfigError(f"{where}the name {name!r} must be letters, digits, '-', '_' or '.', 100 of them at most")
+    for key in options.keys() & NOT_BUILT_YET.keys():
+        raise ConfigError(f"{where}{NOT_BUILT_YET[key]}")
     if options.get("provider") != "generic" or not options.get("secrets"):
         _find_misspelt(options, described or {}, where)
     if options.get("provider") is None:
