@@ -113,7 +113,7 @@ def test_an_unknown_provider_is_refused_with_the_nearest(inbox: Inbox, tmp_path:
 
 
 def test_a_source_that_asks_for_order_is_refused_until_order_is_built() -> None:
-    with pytest.raises(ConfigError, match="^source shop: order per entity is not built yet; remove ordered_by$"):
+    with pytest.raises(ConfigError, match=r"^source shop: order per entity is not built yet; remove ordered_by$"):
         Inbox().source("shop", provider="stripe", secrets=["x"], ordered_by="data.object.customer")
 
 

@@ -16,7 +16,7 @@ import pytest
 import trustme
 
 from landfast import __version__
-from landfast.cli.storm.load import Connection
+from landfast.demo.load import Connection
 from landfast.domain.lifecycle import State
 from tests.shops import DOOR, ORDER, Shop, sqlite_shop, until
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from landfast.cli.storm.load import Connection
+from landfast.demo.load import Connection
 from landfast.intake.outage import SLOW
 from tests.journals.outages import SlowProxy, descriptors, drained, last, load, problems, with_spool
 from tests.servers import Postgres

@@ -26,7 +26,7 @@ from typing import Literal
 
 import trustme
 
-from landfast.cli.storm.servers import Serve
+from landfast.demo.servers import Serve
 from landfast.processes.lifeline import GRACE
 from tests.processes.crowd import Crowd
 from tests.servers import Postgres, _fast_folder

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from landfast.cli.storm.load import Connection
+from landfast.demo.load import Connection
 from landfast.domain.lifecycle import State
 from tests.shops import ORDER, Shop, sqlite_shop, until
 

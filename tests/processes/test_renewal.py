@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from landfast.cli.storm.load import Connection
-from landfast.cli.storm.sender import Sender
-from landfast.cli.storm.servers import Serve
+from landfast.demo.load import Connection
+from landfast.demo.sender import Sender
+from landfast.demo.servers import Serve
 from landfast.domain.lifecycle import State
 from tests.processes.crowd import Crowd
 from tests.shops import ORDER, SECRET, Shop, sqlite_shop, until

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from landfast.app import Inbox
-from landfast.cli.storm.servers import Serve
+from landfast.demo.servers import Serve
 from landfast.domain.delivery import Delivery, Identity
 from landfast.domain.filter import Filter
 from landfast.domain.ids import WorkerId, token

@@ -43,8 +43,9 @@ class Inbox:
             profile_of(source)  # an unknown provider is known now, not at the first request
 
     def source(self, name: str, *, provider: str, secrets: Sequence[str], **options: Any) -> None:
-        """Take webhooks at /in/{name}. Options: tolerance, dedup, dedup_key, body_limit, unhandled, ignore, concurrency,
-        and those of the generic provider. Secrets are `env:NAME`, `file:PATH` or, in tests, the secret itself."""
+        """Take webhooks at /in/{name}. Options: tolerance, dedup, dedup_key, body_limit, unhandled, ignore,
+        concurrency, and those of the generic provider. Secrets are `env:NAME`, `file:PATH` or, in tests, the secret
+        itself."""
         if name in self.sources:
             raise ConfigError(f"source {name}: it is there already; keep it in landfast.toml or in the code, not twice")
         given = {"provider": provider, "secrets": list(secrets) if not isinstance(secrets, str) else secrets, **options}

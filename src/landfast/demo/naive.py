@@ -4,7 +4,7 @@ It verifies the signature, looks whether the event was processed, does the work,
 renamed the column that the note goes into. So each delivery looks new, makes an order, fails to note
 it, and is answered 500; and the sender sends it again.
 
-    python -m landfast.cli.storm.naive DATABASE      serves it, prints its port, and stops when its input closes
+    python -m landfast.demo.naive DATABASE      serves it, prints its port, and stops when its input closes
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from landfast.app import Inbox
-from landfast.cli.storm.load import Answers, send_all
-from landfast.cli.storm.sender import Sender
-from landfast.cli.storm.servers import NaiveServer, Serve
+from landfast.demo.load import Answers, send_all
+from landfast.demo.sender import Sender
+from landfast.demo.servers import NaiveServer, Serve
 from landfast.domain.lifecycle import State
 from landfast.recovery.proof import Proof, prove
 

@@ -121,7 +121,7 @@ class NaiveServer:
 
     @classmethod
     async def start(cls, database: Path, *, env: Mapping[str, str]) -> NaiveServer:
-        command = [sys.executable, "-P", "-m", "landfast.cli.storm.naive", str(database)]
+        command = [sys.executable, "-P", "-m", "landfast.demo.naive", str(database)]
         process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=env, process_group=0
         )

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from landfast.cli.storm.naive import SCHEMA, handle_webhook
-from landfast.cli.storm.sender import Sender
+from landfast.demo.naive import SCHEMA, handle_webhook
+from landfast.demo.sender import Sender
 from landfast.processes.lifeline import GRACE
 
 COMMAND = (sys.executable, "-m", "landfast", "demo", "--deliveries", "500")
@@ -31,7 +31,8 @@ IN_TERMINAL = (
 """Makes standard input the controlling terminal, so that Ctrl-C in it is a signal."""
 BROKEN = """
 import sys
-from landfast.cli import demo, main
+from landfast.cli import main
+from landfast.demo import command as demo
 demo.APP = "no_such_shop:inbox"
 sys.exit(main(["demo"]))
 """

@@ -1,8 +1,8 @@
 """Several regions, one home for each key: what holds, and which short cuts lose or double an event.
 
-python -m simulations.regions                         explore the small worlds whole; then a thousand random lives
-python -m simulations.regions --seed 7 --runs 10000   more random lives of a larger world
-python -m simulations.regions --traces                and how each short cut was caught
+python -m docs.explanation.regions                         explore the small worlds whole; then a thousand random lives
+python -m docs.explanation.regions --seed 7 --runs 10000   more random lives of a larger world
+python -m docs.explanation.regions --traces                and how each short cut was caught
 
 The design: a delivery is made durable where it arrives, answered, and forwarded under the same key until the home has
 committed it. Only the home processes. A move seals the old home's ledger, carries its receipts over, and then opens the
@@ -12,15 +12,26 @@ new one. docs/explanation/regions.md says why.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from docs.explanation.regions import world as world_of
+from docs.explanation.regions.lives import LIVES, Life, live
+from docs.explanation.regions.world import (
+    DONE,
+    MOVED,
+    NOBODY,
+    UNKNOWN,
+    WORK,
+    Key,
+    World,
+    changed,
+    journaled,
+    put,
+    with_key,
+)
 from models.explore import Verdict, explore
-from simulations import region_world as world_of
-from simulations.lives import LIVES, Life, live
-from simulations.region_world import DONE, MOVED, NOBODY, UNKNOWN, WORK, Key, World, changed, journaled, put, with_key
 
 Steps = Iterator[tuple[str, World]]
 
@@ -245,7 +256,7 @@ LARGE = Regions(regions=3, moves=4, keys=3)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m simulations.regions", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m docs.explanation.regions", description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1, help="of the random lives (1)")
     parser.add_argument("--runs", type=int, default=LIVES, help=f"how many random lives ({LIVES})")
     parser.add_argument("--deep", action="store_true", help="explore larger worlds, too: some minutes")
@@ -289,8 +300,4 @@ def _lived(seed: int, runs: int) -> bool:
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)  # noqa: T201 - a command prints
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    print(text, flush=True)

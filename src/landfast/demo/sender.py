@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from landfast.cli.storm.load import post
+from landfast.demo.load import post
 from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.providers.signing import sign

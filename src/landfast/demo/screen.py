@@ -8,7 +8,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from landfast.cli.storm.play import Score
+from landfast.demo.play import Score
 from landfast.recovery.proof import Proof
 
 

@@ -16,10 +16,10 @@ from itertools import count
 
 from rich.console import Console
 
-from landfast.cli.storm.load import Connection
-from landfast.cli.storm.play import Theatre
-from landfast.cli.storm.screen import orders
-from landfast.cli.storm.sender import EVENT
+from landfast.demo.load import Connection
+from landfast.demo.play import Theatre
+from landfast.demo.screen import orders
+from landfast.demo.sender import EVENT
 from landfast.domain.ids import event_id
 from landfast.domain.lifecycle import State
 from landfast.domain.summary import EventRecord

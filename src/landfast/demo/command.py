@@ -23,14 +23,14 @@ from landfast.app import Inbox
 from landfast.cli import MISUSE, NEGATIVE, TERMINATED
 from landfast.cli.output import safe, say_json
 from landfast.cli.proof import proof_fields
-from landfast.cli.storm.keys import Keys
-from landfast.cli.storm.play import KILLS, Score, Theatre, play
-from landfast.cli.storm.screen import Screen, summary
-from landfast.cli.storm.sender import EVENT, Sender
-from landfast.cli.storm.servers import NaiveServer, Serve
+from landfast.demo.keyboard import Keys
+from landfast.demo.play import KILLS, Score, Theatre, play
+from landfast.demo.screen import Screen, summary
+from landfast.demo.sender import EVENT, Sender
+from landfast.demo.servers import NaiveServer, Serve
 from landfast.recovery.proof import Proof
 
-APP = "landfast.cli.storm.shop:inbox"
+APP = "landfast.demo.shop:inbox"
 DELIVERIES = 11_247
 """What the story counted before somebody woke up."""
 
