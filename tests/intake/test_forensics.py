@@ -8,6 +8,7 @@ import hmac
 import json
 import logging
 import re
+import threading
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -18,8 +19,9 @@ from hypothesis import strategies as st
 
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import UnverifiedError
-from landfast.intake import forensics, reports
-from landfast.intake.forensics import Case, Diagnosis, diagnose
+from landfast.intake import case, guesser, reports
+from landfast.intake.case import Case, Diagnosis
+from landfast.intake.forensics import diagnose
 from landfast.intake.reports import Reports
 from landfast.intake.source import Source
 from landfast.intake.verify import present, verify
@@ -33,6 +35,7 @@ from tests.intake.desk import Desk
 from tests.providers.keypairs import pair
 
 NOW = 1_767_323_045.0
+WITHIN = 30.0
 TEXT = "the secret of the sender"
 URL = "https://hooks.example.com/in/twilio"
 DATA = {"id": "evt_1", "type": "a/b & c", "name": "Zoë", "amount": 1.0, "n": [1, 2], "b": {"z": 1, "a": 2}}
@@ -335,8 +338,8 @@ def test_a_refusal_costs_a_fixed_number_of_hmacs_and_bytes(monkeypatch: pytest.M
         body = json.dumps({"id": "x" * size}).encode()
         head = signed(body, secret="somebody else's")
         diagnose(Case(source_of("stripe", *secrets), head, body, NOW, others, PROFILES.values()))
-        assert 0 < len(counted) <= forensics.MOST_HMACS or size > 100_000
-        assert sum(counted) <= 1.1 * forensics.MOST_BYTES
+        assert 0 < len(counted) <= case.MOST_HMACS or size > 100_000
+        assert sum(counted) <= 1.1 * case.MOST_BYTES
         counted.clear()
 
 
@@ -362,13 +365,63 @@ async def test_the_operator_reads_the_cause_and_the_sender_the_same_as_ever(capl
     head = desk.head(body)
     with caplog.at_level(logging.INFO, "landfast"):
         answer = await desk.intake.respond(desk.intake.admit(head), body + b"\n")
-        assert "rejected" not in caplog.text, "the answer comes first"
-        await asyncio.sleep(0)
+        desk.intake.reports.guesser.finish()
     assert (answer.status, answer.body) == (401, UnverifiedError.answer.body)
     (line,) = [record for record in caplog.records if record.message.startswith("rejected")]
     assert line.levelname == "WARNING"
     assert "cause=body-newline" in line.message and "'first'" in line.message
     assert desk.count().rejected == 1 and desk.is_balanced()
+
+
+@pytest.mark.req("R63")
+async def test_a_guess_that_takes_long_delays_no_answer(caplog: pytest.LogCaptureFixture) -> None:
+    """The guesser is held, and everybody else is answered; its line comes when it is let go."""
+    go_on = threading.Event()
+
+    def slow() -> Iterable[Provider]:
+        assert go_on.wait(WITHIN)
+        return ()
+
+    desk = Desk()
+    desk.intake.reports = Reports(desk.sources, clock=desk.clock, known=slow)
+    try:
+        with caplog.at_level(logging.INFO, "landfast"):
+            async with asyncio.timeout(WITHIN / 2):
+                with pytest.raises(UnverifiedError):
+                    desk.intake.admit(Head("POST", "/in/stripe"))
+                assert (await desk.deliver(sample("stripe"))).status == 200
+            assert "cause=" not in caplog.text
+            go_on.set()
+            desk.intake.reports.guesser.finish()
+        assert "cause=" in caplog.text
+    finally:
+        go_on.set()
+
+
+@pytest.mark.req("R63")
+async def test_few_refusals_wait_for_the_guesser_and_the_others_are_logged_in_short(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    go_on = threading.Event()
+
+    def slow() -> Iterable[Provider]:
+        assert go_on.wait(WITHIN)
+        return ()
+
+    clock = ManualClock()
+    told = Reports([source_of()], clock=clock, known=slow)
+    try:
+        with caplog.at_level(logging.INFO, "landfast"):
+            for _ in range(2 * guesser.UNFINISHED_AT_MOST):
+                clock.advance(1)
+                told.unverified(source_of(), Head("POST", "/"), None, UnverifiedError("no"))
+            assert len(caplog.records) == guesser.UNFINISHED_AT_MOST
+            assert "cause=" not in caplog.text
+            go_on.set()
+            told.guesser.finish()
+        assert sum("cause=" in record.message for record in caplog.records) == guesser.UNFINISHED_AT_MOST
+    finally:
+        go_on.set()
 
 
 @pytest.mark.req("R63")
@@ -378,12 +431,12 @@ async def test_a_flood_is_diagnosed_once_a_second_and_its_rest_in_short(caplog: 
         for _ in range(20):
             with pytest.raises(UnverifiedError):
                 desk.intake.admit(Head("POST", "/in/stripe"))
-        await asyncio.sleep(0)
+        desk.intake.reports.guesser.finish()
         assert sum("cause=" in record.message for record in caplog.records) == 1
         desk.clock.advance(1)
         with pytest.raises(UnverifiedError):
             desk.intake.admit(Head("POST", "/in/stripe"))
-        await asyncio.sleep(0)
+        desk.intake.reports.guesser.finish()
     assert sum("cause=" in record.message for record in caplog.records) == 2
 
 
@@ -394,7 +447,7 @@ async def test_all_sources_together_are_diagnosed_a_few_times_a_second(caplog: p
     with caplog.at_level(logging.INFO, "landfast"):
         for source in sources:
             told.unverified(source, Head("POST", "/"), None, UnverifiedError("no"))
-        await asyncio.sleep(0)
+        told.guesser.finish()
     assert sum("cause=" in record.message for record in caplog.records) == reports.EACH_SECOND
     assert len(caplog.records) == 20
 
@@ -406,7 +459,7 @@ async def test_a_diagnosis_that_fails_costs_no_more_than_itself(caplog: pytest.L
 
     told = Reports([source_of()], clock=ManualClock(), known=broken)
     told.unverified(source_of(), Head("POST", "/"), None, UnverifiedError("the short reason"))
-    await asyncio.sleep(0)
+    told.guesser.finish()
     assert any("no diagnosis" in record.message for record in caplog.records)
 
 

@@ -1,35 +1,25 @@
 """Forensics: why a signature was refused, for the operator's eyes only.
 
 It runs after `verify` has refused, never before it and never instead: nothing here can let a request in, and nothing of
-it reaches the sender. A stranger can cause it, so it is bounded: so many HMACs over so many bytes here, a few times a
-second in `reports`. What it says names secrets and sources; it quotes no secret, no signature and nothing of a body.
+it reaches the sender. A stranger can cause it, so it is bounded: so many HMACs over so many bytes for a `case`, a few
+cases a second in `reports`, and all of them in the one thread of `guesser`. What it says names secrets and sources; it
+quotes no secret, no signature and nothing of a body.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
-from landfast.intake import variants
-from landfast.intake.source import Source
+from landfast.intake import guesses
+from landfast.intake.case import Case, Diagnosis
 from landfast.intake.verify import distance, greet, present
-from landfast.ports.provider import NO_KEYS, KeyNeeded, Proven, Provider, PublicKey, Secret, Signature
-
-MOST_HMACS = 256
-"""For one refusal; a millisecond of them with a body of 2 KB."""
-
-MOST_BYTES = 4 * 1024 * 1024
-"""Hashed for one refusal: about ten milliseconds, for which nothing else is taken in."""
-
-PUBLIC_COST = 8
-"""One check with a public key takes as long as so many HMACs, or longer."""
+from landfast.ports.provider import Provider, Secret, Signature
 
 LARGEST_BODY = 64 * 1024
-"""Bytes of a body of which other readings are tried; see also `variants.LARGEST_JSON`."""
+"""Bytes of a body of which other readings are tried; see also `guesses.LARGEST_JSON`."""
 
 MOST_SECRETS = 32
 """Of those that do not count: retired ones, other sources', other forms. Real configurations have a dozen."""
@@ -39,78 +29,6 @@ MOST_ACTIVE = 4
 
 MILLISECONDS = 10**11
 """A unix time from here on is in milliseconds: as seconds it would be the year 5138."""
-
-
-class Diagnosis(NamedTuple):
-    cause: str
-    """A word that stays the same, for machines."""
-    sentence: str
-    is_ours: bool = False
-    """A secret that we know made the signature: something is set up wrongly, and it is no stranger."""
-
-
-@dataclass(slots=True)
-class Case:
-    """One refusal, and what may be looked at to explain it."""
-
-    source: Source
-    head: Head
-    body: bytes | None
-    """None where it was refused before its body was read."""
-    now: float
-    others: Sequence[Source] = ()
-    known: Iterable[Provider] = ()
-    """Kinds of senders to compare with."""
-    keys: Mapping[str, bytes] = field(default_factory=lambda: NO_KEYS)
-    is_by_hand: bool = False
-    """Whether it was put on a command line, and there is no source to correct."""
-    hmacs: int = 0
-    hashed: int = 0
-    reasons: list[str] = field(default_factory=list)
-    """Of each guess, why it was wrong."""
-
-    def matching(
-        self,
-        secrets: Sequence[Secret],
-        *,
-        signature: Signature | None = None,
-        provider: Provider | None = None,
-        head: Head | None = None,
-        body: bytes | None = None,
-        url: str | None = None,
-    ) -> Secret | None:
-        """Try a guess: the secret with which it is right. Once the budget is spent, none is."""
-        proven = self.proven(secrets, signature=signature, provider=provider, head=head, body=body, url=url)
-        return None if proven is None else proven.secret
-
-    def proven(
-        self,
-        secrets: Sequence[Secret],
-        *,
-        signature: Signature | None = None,
-        provider: Provider | None = None,
-        head: Head | None = None,
-        body: bytes | None = None,
-        url: str | None = None,
-    ) -> Proven | None:
-        """The same, with the request as it was read."""
-        head = self.head if head is None else head
-        body = self.body if body is None else body
-        cost = sum(PUBLIC_COST if isinstance(secret.key, PublicKey) else 1 for secret in secrets)
-        if body is None or self.hmacs + cost > MOST_HMACS or self.hashed + cost * len(body) > MOST_BYTES:
-            return None
-        self.hmacs += cost
-        self.hashed += cost * len(body)
-        try:
-            presented = present(self.source, head, now=self.now) if signature is None else signature
-            url = self.source.public_url if url is None else url
-            judge = self.source.provider if provider is None else provider
-            return judge.verify(presented, head, body, secrets, url=url, keys=self.keys)
-        except (UnverifiedError, KeyNeeded) as error:
-            self.reasons.append(str(error))
-        except Exception as error:  # noqa: BLE001 - a key or a setting of one sender, given to the scheme of another
-            self.reasons.append(type(error).__name__)
-        return None
 
 
 def diagnose(case: Case) -> Diagnosis:
@@ -137,11 +55,11 @@ def _unpresented(case: Case, reason: str) -> Diagnosis:
     """The head holds no signature that this provider could have written."""
     if "handshake" in reason:
         return Diagnosis("handshake-token", reason)
-    for version, head in variants.relabelled(case.head):
+    for version, head in guesses.relabelled(case.head):
         if _is_presented(case.source.provider, head):
             ours = f"{case.source.provider.name} signs with another that we check"
             return Diagnosis("unknown-version", f"{reason}: it has only the version {version}, and {ours}")
-    for has, wanted, head in variants.respelt(case.head):
+    for has, wanted, head in guesses.respelt(case.head):
         if _is_presented(case.source.provider, head):
             secret = case.matching(_active(case), head=head)
             sure = f"; it is right otherwise, by secret {secret.name!r}" if secret else ""
@@ -220,7 +138,7 @@ def _another_url(case: Case, signature: Signature) -> Diagnosis | None:
     base, _, registered = case.source.public_url.partition("?")
     query = f"?{case.head.query}" if case.head.query else ""
     own = [base] if case.head.query != registered else []
-    for url in (*own, *variants.urls(base, case.head)):
+    for url in (*own, *guesses.urls(base, case.head)):
         if case.matching(_active(case), signature=signature, url=url + query):
             fix = f"{'--url' if case.is_by_hand else 'public_url'} says {case.source.public_url}"
             signed = url + query if registered or own else url
@@ -231,24 +149,24 @@ def _another_url(case: Case, signature: Signature) -> Diagnosis | None:
 def _another_body(case: Case, signature: Signature) -> Diagnosis | None:
     if case.body is None or len(case.body) > LARGEST_BODY:
         return None
-    for variant in variants.bodies(case.body):
-        secret = case.matching(_active(case), signature=signature, body=variant.body)
+    for guess in guesses.bodies(case.body):
+        secret = case.matching(_active(case), signature=signature, body=guess.body)
         if secret is not None:
             fix = "something between the sender and us changes it, or the sender signs other bytes than it sends"
-            sentence = f"the body is not the one that secret {secret.name!r} signed: {variant.what}; {fix}"
-            return Diagnosis(variant.cause, sentence, is_ours=True)
+            sentence = f"the body is not the one that secret {secret.name!r} signed: {guess.what}; {fix}"
+            return Diagnosis(guess.cause, sentence, is_ours=True)
     return None
 
 
 def _another_form(case: Case, signature: Signature) -> Diagnosis | None:
-    guesses: dict[bytes, tuple[Secret, str]] = {}
-    for secret, how, key in variants.forms(_active(case)):
+    keys: dict[bytes, tuple[Secret, str]] = {}
+    for secret, how, key in guesses.forms(_active(case)):
         if key and key != secret.key:
-            guesses.setdefault(key, (secret, how))
-    found = case.matching([Secret("", key) for key in guesses][:MOST_SECRETS], signature=signature)
+            keys.setdefault(key, (secret, how))
+    found = case.matching([Secret("", key) for key in keys][:MOST_SECRETS], signature=signature)
     if found is None:
         return None
-    secret, how = guesses[found.key]
+    secret, how = keys[found.key]
     sentence = f"it is signed with secret {secret.name!r} taken {how}: copy the secret again, or check the provider"
     return Diagnosis("secret-form", sentence, is_ours=True)
 

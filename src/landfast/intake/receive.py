@@ -100,7 +100,7 @@ class Intake:
         self._clock = clock
         self.repeats = Repeats()
         self._keys = Keys(clock) if keys is None else keys
-        self._reports = Reports(self._routes.values(), clock=clock, known=known, keys=self._keys)
+        self.reports = Reports(self._routes.values(), clock=clock, known=known, keys=self._keys)
 
     def fetch_keys(self) -> None:
         """Have the keys fetched whose address is known, so that the first request need not wait. It delays nobody."""
@@ -130,7 +130,7 @@ class Intake:
                 return self._greeted(source, admitted.greeting)
             at = now.timestamp()
             proven = verify(source, admitted.signature, head, body, now=at, keys=self._keys)
-            self._reports.used(source, proven.secret, at)
+            self.reports.used(source, proven.secret, at)
             greeting = source.provider.handshake(proven)
             if greeting is not None:
                 return self._greeted(source, greeting)
@@ -240,9 +240,9 @@ class Intake:
             error.answer = self._admission.later(error)
         given = answer_to(error) if source is None or not isinstance(error, UnverifiedError) else source.refused
         if isinstance(error, UnverifiedError) and source is not None and head is not None:
-            self._reports.unverified(source, head, body, error)
+            self.reports.unverified(source, head, body, error)
         else:
-            self._reports.rejected(name, given.status, error)
+            self.reports.rejected(name, given.status, error)
         return given
 
 

@@ -6,15 +6,17 @@ line is written each second, with how many there were since the last. The tally 
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from landfast import telemetry
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
 from landfast.intake.answers import FAILED
-from landfast.intake.forensics import Case, Diagnosis, diagnose
+from landfast.intake.case import Case, Diagnosis
+from landfast.intake.forensics import diagnose
+from landfast.intake.guesser import Guesser
 from landfast.intake.source import Source
 from landfast.ports.clock import Clock
 from landfast.ports.provider import NO_KEYS, Provider, Secret
@@ -43,6 +45,7 @@ class Reports:
         self._clock = clock
         self._known = known
         self._keys = keys
+        self.guesser = Guesser()
         self._second = -1
         self._names: set[str] = set()
         self._due: dict[int, float] = {}
@@ -65,19 +68,16 @@ class Reports:
             telemetry.info("rejected", source=source, status=status, reason=error, **more)
 
     def unverified(self, source: Source, head: Head, body: bytes | None, error: UnverifiedError) -> None:
-        """Log a refusal with its cause, where there is time to find it. That is looked for once the answer is on its
-        way: how long it takes depends on what is found, and the sender must not learn even that."""
-        if not self._has_time(source.name):
+        """Log a refusal with its cause if there is time to find it. The guesser's thread looks for it, and no request
+        waits for that: not this one, because how long it takes would tell the sender what was found."""
+        if not self._has_time(source.name) or not self.guesser.has_room:
             self.rejected(source.name, error.answer.status, error)
             return
         more = self._turn(source.name, error.answer.status, is_due=True) or {}
-        at = self._clock.now().timestamp()
-        try:
-            soon = asyncio.get_running_loop().call_soon
-        except RuntimeError:  # without a loop there is no sender that waits
-            self._explain(source, head, body, error, at, more)
-        else:
-            soon(self._explain, source, head, body, error, at, more)
+        others = [other for other in self._sources if other.name != source.name]
+        # A copy of the keys: they change on the loop while the thread reads them.
+        case = Case(source, head, body, self._clock.now().timestamp(), others, keys=dict(self._keys))
+        self.guesser.begin(partial(self._explain, case, error, more))
 
     def _turn(self, source: str, status: int, *, is_due: bool = False) -> dict[str, int] | None:
         """How many have passed in silence since the last line of this kind; None if this one must, too."""
@@ -89,25 +89,18 @@ class Reports:
         self._thinned[source, status] = now, 0
         return {"others": others} if others else {}
 
-    def _explain(
-        self,
-        source: Source,
-        head: Head,
-        body: bytes | None,
-        error: UnverifiedError,
-        at: float,
-        more: Mapping[str, int],
-    ) -> None:
-        others = [other for other in self._sources if other.name != source.name]
+    def _explain(self, case: Case, error: UnverifiedError, more: Mapping[str, int]) -> None:
+        """In the guesser's thread."""
         try:
-            found = diagnose(Case(source, head, body, at, others, self._known(), self._keys))
+            case.known = self._known()
+            found = diagnose(case)
         except Exception as failure:  # noqa: BLE001 - an explanation that fails must not cost more than itself
-            telemetry.error("no diagnosis", trace=failure, source=source.name)
+            telemetry.error("no diagnosis", trace=failure, source=case.source.name)
             found = Diagnosis("unverified", str(error))
         # What a secret of ours made is a mistake in somebody's settings, and no noise from strangers.
         tell = telemetry.warn if found.is_ours else telemetry.info
-        status = error.answer.status
-        tell("rejected", source=source.name, status=status, cause=found.cause, reason=found.sentence, **more)
+        name, status = case.source.name, error.answer.status
+        tell("rejected", source=name, status=status, cause=found.cause, reason=found.sentence, **more)
 
     def _has_time(self, source: str) -> bool:
         second = int(self._clock.monotonic())

@@ -1,6 +1,7 @@
-"""What a sender may have signed instead of what arrived: other bodies, URLs, spellings of the signature and the secret.
+"""Guesses: what a sender may have signed instead of what arrived. Other bodies, URLs, spellings of a signature or a
+secret.
 
-Guesses, for `forensics` alone: each is tried against a signature that was refused already. The lists are short.
+They are for `forensics` alone, which tries each against a signature that was refused already. The lists are short.
 """
 
 from __future__ import annotations
@@ -35,45 +36,45 @@ _LABELS = (b"v1", b"v0", b"v2", b"v1a", b"sha256", b"sha1", b"sha512", b"hmac-sh
 _GO_ESCAPES = str.maketrans({"&": "\\u0026", "<": "\\u003c", ">": "\\u003e"})
 
 
-class Variant(NamedTuple):
+class Guess(NamedTuple):
     cause: str
     what: str
     """How it differs, to end a sentence with."""
     body: bytes
 
 
-def bodies(body: bytes) -> Iterator[Variant]:
+def bodies(body: bytes) -> Iterator[Guess]:
     """The bodies that may have become this one on the way, the cheapest guesses first; each once."""
     tried = {body}
-    for variant in _all_bodies(body):
-        if variant.body not in tried:
-            tried.add(variant.body)
-            yield variant
+    for guess in _all_bodies(body):
+        if guess.body not in tried:
+            tried.add(guess.body)
+            yield guess
 
 
-def _all_bodies(body: bytes) -> Iterator[Variant]:
-    yield Variant("body-newline", "a trailing newline was added", body.removesuffix(b"\n").removesuffix(b"\r"))
-    yield Variant("body-newline", "the white space at its end was added", body.rstrip())
-    yield Variant("body-newline", "its trailing newline was taken away", body + b"\n")
-    yield Variant("body-newline", "its trailing newline (CRLF) was taken away", body + b"\r\n")
-    yield Variant("body-line-ends", "its line ends were LF and became CRLF", body.replace(b"\r\n", b"\n"))
-    yield Variant("body-line-ends", "its line ends were CRLF and became LF", re.sub(rb"(?<!\r)\n", b"\r\n", body))
-    yield Variant("body-bom", "a byte order mark was added", body.removeprefix(_MARK))
-    yield Variant("body-bom", "its byte order mark was taken away", _MARK + body)
+def _all_bodies(body: bytes) -> Iterator[Guess]:
+    yield Guess("body-newline", "a trailing newline was added", body.removesuffix(b"\n").removesuffix(b"\r"))
+    yield Guess("body-newline", "the white space at its end was added", body.rstrip())
+    yield Guess("body-newline", "its trailing newline was taken away", body + b"\n")
+    yield Guess("body-newline", "its trailing newline (CRLF) was taken away", body + b"\r\n")
+    yield Guess("body-line-ends", "its line ends were LF and became CRLF", body.replace(b"\r\n", b"\n"))
+    yield Guess("body-line-ends", "its line ends were CRLF and became LF", re.sub(rb"(?<!\r)\n", b"\r\n", body))
+    yield Guess("body-bom", "a byte order mark was added", body.removeprefix(_MARK))
+    yield Guess("body-bom", "its byte order mark was taken away", _MARK + body)
     yield from _recoded(body)
     yield from _parsed(body)
     yield from _reserialised(body)
 
 
-def _recoded(body: bytes) -> Iterator[Variant]:
+def _recoded(body: bytes) -> Iterator[Guess]:
     # As latin-1, any bytes are text: what is UTF-8 then was UTF-8 twice.
-    yield Variant("body-reencoded", "it was latin-1 and became UTF-8", _recode(body, "utf-8", "latin-1"))
-    yield Variant("body-reencoded", "it was UTF-8 and became latin-1", _recode(body, "latin-1", "utf-8"))
+    yield Guess("body-reencoded", "it was latin-1 and became UTF-8", _recode(body, "utf-8", "latin-1"))
+    yield Guess("body-reencoded", "it was UTF-8 and became latin-1", _recode(body, "latin-1", "utf-8"))
     text = body.decode("utf-8", "surrogateescape")
     escaped = text if text.isascii() else re.sub(r"[^\x00-\x7f]", _escape, text)
-    yield Variant("body-reencoded", "its unicode escapes became characters", escaped.encode("utf-8", "replace"))
+    yield Guess("body-reencoded", "its unicode escapes became characters", escaped.encode("utf-8", "replace"))
     plain = re.sub(r"(?:\\u[0-9a-fA-F]{4})+", _unescape, text)
-    yield Variant("body-reencoded", "its characters became unicode escapes", plain.encode("utf-8", "surrogateescape"))
+    yield Guess("body-reencoded", "its characters became unicode escapes", plain.encode("utf-8", "surrogateescape"))
 
 
 def _recode(body: bytes, arrived: str, signed: str) -> bytes:
@@ -93,18 +94,18 @@ def _unescape(match: re.Match[str]) -> str:
     return text if text.isprintable() and not set(text) & {'"', "\\"} else match[0]
 
 
-def _parsed(body: bytes) -> Iterator[Variant]:
+def _parsed(body: bytes) -> Iterator[Guess]:
     """Signed over what the sender, or a proxy, had parsed."""
     data = _data(body)
     if data is None and b"=" in body:
         yield from _parsed_form(body)
     elif isinstance(data, str):
-        yield Variant("body-parsed", "the text inside the JSON string was signed", data.encode("utf-8", "replace"))
+        yield Guess("body-parsed", "the text inside the JSON string was signed", data.encode("utf-8", "replace"))
     elif data is not None:
-        yield Variant("body-parsed", "a Python object's printed form was signed", repr(data).encode("utf-8", "replace"))
+        yield Guess("body-parsed", "a Python object's printed form was signed", repr(data).encode("utf-8", "replace"))
 
 
-def _parsed_form(body: bytes) -> Iterator[Variant]:
+def _parsed_form(body: bytes) -> Iterator[Guess]:
     try:
         fields = parse_qs(body.decode("latin-1"), keep_blank_values=True, encoding="latin-1", max_num_fields=1000)
     except ValueError:
@@ -112,14 +113,14 @@ def _parsed_form(body: bytes) -> Iterator[Variant]:
     for name in ("payload", "data"):
         if name in fields:
             inside = fields[name][0].encode("latin-1")
-            yield Variant("body-parsed", f"the field {name} of the form was signed alone", inside)
+            yield Guess("body-parsed", f"the field {name} of the form was signed alone", inside)
     flat = {name: values[0].encode("latin-1").decode("utf-8", "replace") for name, values in fields.items()}
     for separators in ((",", ":"), (", ", ": ")):
         written = json.dumps(flat, separators=separators, ensure_ascii=False)
-        yield Variant("body-parsed", "the form's fields were signed as JSON", written.encode())
+        yield Guess("body-parsed", "the form's fields were signed as JSON", written.encode())
 
 
-def _reserialised(body: bytes) -> Iterator[Variant]:
+def _reserialised(body: bytes) -> Iterator[Guess]:
     data = _data(body.removeprefix(_MARK))
     if not isinstance(data, dict | list):
         return
@@ -128,19 +129,19 @@ def _reserialised(body: bytes) -> Iterator[Variant]:
     ):
         how = f"{style}{', with its keys sorted' if is_sorted else ''}{', in ASCII' if is_ascii else ''}"
         written = _written(data, sort_keys=is_sorted, separators=separators, ensure_ascii=is_ascii)
-        yield Variant("body-reserialised", f"as signed it was {how}", written.encode("utf-8", "replace"))
+        yield Guess("body-reserialised", f"as signed it was {how}", written.encode("utf-8", "replace"))
     compact = _written(data, separators=(",", ":"), ensure_ascii=False)
     as_php = _written(data, separators=(",", ":")).replace("/", "\\/")
-    yield Variant("body-reserialised", "as signed it had its slashes escaped, as PHP does", as_php.encode())
+    yield Guess("body-reserialised", "as signed it had its slashes escaped, as PHP does", as_php.encode())
     as_go = compact.translate(_GO_ESCAPES)
-    yield Variant("body-reserialised", "as signed it had & < > escaped, as Go does", as_go.encode("utf-8", "replace"))
+    yield Guess("body-reserialised", "as signed it had & < > escaped, as Go does", as_go.encode("utf-8", "replace"))
     as_script = _written(_whole(data), separators=(",", ":"), ensure_ascii=False)
-    yield Variant(
+    yield Guess(
         "body-reserialised", "as signed it had 1 for 1.0, as JavaScript does", as_script.encode("utf-8", "replace")
     )
     for indent in (2, 4):
         written = _written(data, indent=indent, ensure_ascii=False)
-        yield Variant("body-reserialised", f"as signed it was indented by {indent}", written.encode("utf-8", "replace"))
+        yield Guess("body-reserialised", f"as signed it was indented by {indent}", written.encode("utf-8", "replace"))
 
 
 def _data(body: bytes) -> Any:
