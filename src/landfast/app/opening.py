@@ -13,6 +13,7 @@ from landfast import telemetry
 from landfast.app.arrival import arrived
 from landfast.app.caching import seen_cache
 from landfast.app.durability import DurabilityWatch, watching
+from landfast.app.extras import check_extras
 from landfast.app.journaling import check_spool, journaled
 from landfast.app.noticeboard import noticeboard
 from landfast.app.sources import source_of
@@ -44,6 +45,7 @@ async def intake(
     settings: Settings, declared: Iterable[SourceSettings], clock: Clock, chance: Chance
 ) -> AsyncIterator[Intake]:
     sources = [source_of(source, settings) for source in declared]
+    check_extras(settings)
     check_spool(settings)
     seal = seal_of(settings)
     async with (

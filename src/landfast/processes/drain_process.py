@@ -9,7 +9,7 @@ from collections.abc import Callable
 import uvloop
 
 from landfast.app import Inbox
-from landfast.app.broker import open_drainer
+from landfast.app.extras import check_extras
 from landfast.processes import logs
 from landfast.processes.ending import exit_code
 from landfast.processes.lifeline import Lifeline
@@ -28,6 +28,9 @@ def run(inbox: Inbox, *, lifeline: Lifeline | None = None, up: Callable[[], None
 
 
 async def _drain(inbox: Inbox, lifeline: Lifeline | None, up: Callable[[], None]) -> None:
+    check_extras(inbox.settings)
+    from landfast.app.broker import open_drainer  # late: the broker's library is an extra
+
     async with open_drainer(inbox.settings, inbox.clock, inbox.chance) as draining:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, draining.stop)

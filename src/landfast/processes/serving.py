@@ -12,6 +12,7 @@ from typing import Any
 
 from landfast import telemetry
 from landfast.app import Inbox
+from landfast.app.extras import check_extras
 from landfast.app.sources import check_handlers, source_of
 from landfast.app.stores import open_inbox
 from landfast.domain.errors import ConfigError, StoreError
@@ -95,6 +96,7 @@ def _supervisor(inbox: Inbox, plan: Plan, crew: Crew, tell: Callable[[News], Non
 
 def check(inbox: Inbox, *, tls_cert: Path | None, tls_key: Path | None) -> None:
     """Find here what would stop every child: one sentence now instead of a loop of restarts."""
+    check_extras(inbox.settings)
     check_handlers(inbox.registry, inbox.sources)
     for source in inbox.sources.values():
         source_of(source, inbox.settings)
