@@ -37,7 +37,7 @@ async def test_a_journal_that_needs_an_absent_inbox_refuses_until_it_is_there_an
             await late.record(deliveries(1))
         await until(lambda: "stream: wrong" in caplog.text, True)
         may_arrive = True
-        await until(lambda: "the journal is there" in caplog.text, True)
+        await until(lambda: "store_opened store=journal" in caplog.text, True)
         await late.record(deliveries(2))
         assert len(journal.events) == 2 and not closed.is_set()
     assert closed.is_set()

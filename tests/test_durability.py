@@ -220,8 +220,8 @@ async def test_an_inbox_that_became_unsafe_counts_as_away_until_it_is_mended(
         server.execute(mend, database=database) if mend else switch(server, setting, "on")
         await until(lambda: _status(client, "evt_2"), 200)
         assert await client.ready() == (200, {"ready": True, "inbox": "ok"})
-    told = [record.message for record in caplog.records if "inbox is" in record.message]
-    assert len(told) == 2 and setting in told[0] and "safe again" in told[1]
+    told = [record.message for record in caplog.records if "store=inbox" in record.message]
+    assert len(told) == 2 and setting in told[0] and "store_safe" in told[1]
 
 
 @pytest.mark.req("R1", "R53")
@@ -322,7 +322,7 @@ async def test_an_unsafe_ledger_stops_no_intake(
 ) -> None:
     async with serving(postgres_shop) as client, working(postgres_shop):
         server.execute("ALTER TABLE landfast_receipt SET UNLOGGED", database=database)
-        await until(lambda: "ledger is unsafe" in caplog.text, True)
+        await until(lambda: "store_unsafe store=ledger" in caplog.text, True)
         await until(lambda: _has_breaker(client), True)
         assert (await client.post("evt_1")).status_code == 200
         assert "unlogged" in await doctor(postgres_shop)
@@ -390,9 +390,9 @@ async def test_a_look_that_fails_changes_nothing_and_is_said_once(caplog: pytest
     await watch.look()
     assert not watch.unsafe
     assert [record.message.partition(",")[0] for record in caplog.records if "inbox" in record.message] == [
-        "inbox is unsafe",
-        "inbox could not be looked at error=odd",
-        "inbox is safe again",
+        'store_unsafe store=inbox reason="fsync is off"',
+        "store_not_checked store=inbox error=odd",
+        "store_safe store=inbox",
     ]
 
 

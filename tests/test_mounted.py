@@ -176,7 +176,7 @@ async def test_a_worker_that_failed_starts_again_by_itself_and_intake_goes_on_se
         assert await _ready(port) == {}
         process.terminate()
         out, _ = await process.communicate()
-    assert b'worker_failed again_in="1 s"' in out, out.decode()
+    assert b"worker_failed retry_seconds=1" in out, out.decode()
     assert not (tmp_path / "worker-is-up").exists()
 
 

@@ -32,7 +32,7 @@ async def test_killed_and_started_again_it_is_warmed_and_nothing_was_wrong_meanw
         assert await other.record("b") == [True]
         assert await one.record("b") == [False]
         assert (other.meter("shared_unanswered"), other.meter("inbox_hits")) == (2, 1)
-        assert caplog.text.count("does not answer") == 2  # once for each, not once for each request
+        assert caplog.text.count("cache_unavailable") == 2  # once for each, not once for each request
         server.start()
         await one.believes()
         await until(lambda: len(server.marks()) == 2)
@@ -146,7 +146,7 @@ async def test_a_server_that_is_full_and_evicts_nothing_still_says_what_it_knows
             await one.told()
             assert await other.record(key) == [False]
         await until(lambda: one.meter("shared_unwritten") == 2)
-        assert caplog.text.count("takes no more marks") == 2 and "OutOfMemory" in caplog.text  # once for each intake
+        assert caplog.text.count("cache_refuses_marks") == 2 and "OutOfMemory" in caplog.text  # once for each intake
         assert one.meter("shared_unanswered") == 0
 
 
@@ -328,7 +328,7 @@ async def test_a_server_that_cannot_be_used_is_a_warning_without_the_password(
         "unknown host": "redis://:wrong-horse@nowhere.invalid:6379/0",
     }[where]
     async with branch(tmp_path, address) as one:
-        await until(lambda: "does not answer" in caplog.text)
+        await until(lambda: "cache_unavailable" in caplog.text)
         assert await one.record("a") == [True]
         assert await one.record("a") == [False]
     assert "horse" not in caplog.text

@@ -88,8 +88,8 @@ async def test_while_it_is_away_senders_see_the_same_200_and_then_all_of_it_is_t
         assert len(it.inbox.events) == 30 and it.spool.waiting == 0
         assert it.where() == "inbox"
         assert it.desk.count() == SourceTally(30, 30, elsewhere=29, requests_elsewhere=29)
-    assert caplog.text.count("inbox unavailable") == 1
-    assert "inbox available again records_waiting=9" in caplog.text, "found out with twenty of them"
+    assert caplog.text.count("store_unavailable store=inbox") == 1
+    assert "store_available store=inbox waiting=9" in caplog.text, "found out with twenty of them"
 
 
 async def test_a_storm_during_an_outage_is_one_record_in_the_spool(tmp_path: Path) -> None:

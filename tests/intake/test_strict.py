@@ -127,8 +127,8 @@ async def test_somebody_is_told_of_a_variant_once_with_both_ids(
     (other,) = await journal.record([strict(body=SECOND)])
     await journal.record([strict(body=SECOND)])
     (line,) = [record for record in caplog.records if record.levelno == logging.ERROR]
-    facts = f"source=bank key=evt_1 id={first.event_id.hex()} variant={other.event_id.hex()}"
-    assert line.getMessage() == f"another body under a known key, held {facts}"
+    facts = f"source=bank key=evt_1 event={first.event_id.hex()} variant={other.event_id.hex()}"
+    assert line.getMessage() == f"held_variant {facts}"
 
 
 async def test_a_flood_of_held_events_is_one_line_a_second(
@@ -138,7 +138,7 @@ async def test_a_flood_of_held_events_is_one_line_a_second(
     for number in range(5):
         await journal.record([delivery(f"evt_{number}", hold="late", occurred_at=old)])
     assert [record.getMessage().split(" occurred_at")[0] for record in caplog.records] == [
-        f"held: late source=shop key=evt_0 id={delivery('evt_0').event_id.hex()}"
+        f"held_late source=shop key=evt_0 event={delivery('evt_0').event_id.hex()}"
     ]
     bench.clock.advance(1)
     await journal.record([delivery("evt_5", hold="late", occurred_at=old)])

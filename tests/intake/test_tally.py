@@ -48,7 +48,7 @@ async def test_a_failed_report_keeps_its_counts_for_the_next_and_warns_once(capl
     await desk.tally.flush()
     await desk.deliver(body())
     await desk.tally.flush()
-    assert caplog.text.count("tally not reported") == 1
+    assert caplog.text.count("tally_not_reported") == 1
     desk.recorder.is_down = False
     await desk.tally.flush()
     (report,) = desk.recorder.reports

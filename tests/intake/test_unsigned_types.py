@@ -61,7 +61,7 @@ async def test_a_known_body_under_another_type_is_an_event_of_its_own_and_held(
     held = (await look(inbox, other.event_id)).summary
     assert (held.state, held.key, held.type) == (State.HELD, "evt_1~customers/redact", "customers/redact")
     assert (await look(inbox, first.event_id)).summary.state is State.READY
-    assert "a known body under another type" in caplog.text
+    assert "held_retyped" in caplog.text
 
 
 @pytest.mark.req("R4")

@@ -209,7 +209,7 @@ async def test_an_intake_that_starts_while_postgresql_is_down_acknowledges_and_d
         await asyncio.to_thread(server.stop)  # safe twice, and the next test finds it running
         await asyncio.to_thread(server.start)
     assert set(senders.statuses) == {200}
-    assert "started without the inbox" in (shop.folder / "serve.log").read_text()
+    assert "started_without_inbox" in (shop.folder / "serve.log").read_text()
     assert await problems(shop, senders.history) == []
 
 

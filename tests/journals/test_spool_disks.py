@@ -233,7 +233,7 @@ async def test_a_segment_that_cannot_be_read_holds_up_no_other_and_is_drained_wh
             clock.advance(await drainer.step())
         assert files.fired
         assert [one.key for one in inbox.events.values()] == ["boot-000", "boot-002"]
-        assert caplog.text.count("cannot be read") == 1
+        assert caplog.text.count("spool_segment_unreadable") == 1
         files.unreadable = ""
         clock.advance(await drainer.step())
         assert len(inbox.events) == 3 and listing(tmp_path) == []

@@ -61,7 +61,7 @@ async def test_a_new_secret_and_a_new_source_are_taken_up_and_no_request_is_drop
         assert await _send(serve, "evt_new_2", NEW) == 200
         assert await _send(serve, "evt_1", NEW, path=b"/in/second") == 200
         assert await serve.stop() == 0
-    assert "reloaded" in _log(shop)
+    assert "reload_done" in _log(shop)
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ async def test_what_is_wrong_is_said_in_one_line_and_everything_goes_on_as_befor
         good = (shop.folder / file).read_text()
         (shop.folder / file).write_text(text)
         os.kill(serve.pid, signal.SIGHUP)
-        await until(lambda: "not reloaded" in _log(shop), True)
-        (line,) = [line for line in _log(shop).splitlines() if "not reloaded" in line]
+        await until(lambda: "reload_refused" in _log(shop), True)
+        (line,) = [line for line in _log(shop).splitlines() if "reload_refused" in line]
         assert "ERROR" in line and "everything goes on as before: " in line and sentence in line
         assert serve.processes == before
         assert await _send(serve, "evt_1", SECRET) == 200
@@ -104,7 +104,7 @@ async def test_a_process_that_does_not_start_in_the_new_way_leaves_the_old_ones_
         before = dict(serve.processes)
         (shop.folder / "shop.py").write_text(APP + ORDER + broken)
         os.kill(serve.pid, signal.SIGHUP)
-        await until(lambda: "reloading was broken off" in _log(shop), True)
+        await until(lambda: "reload_broken_off" in _log(shop), True)
         assert serve.processes == before
         assert await _send(serve, "evt_1", SECRET) == 200
         await until(lambda: shop.count(State.DONE), 1)
@@ -141,7 +141,7 @@ async def test_a_terminal_that_is_closed_stops_it(shop: Shop) -> None:
         )
     os.close(theirs)
     try:
-        await until(lambda: _log(shop).count(" ready role="), 2)
+        await until(lambda: _log(shop).count("process_ready role="), 2)
         os.close(ours)
         async with asyncio.timeout(30):
             assert await process.wait() == 0

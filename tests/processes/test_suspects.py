@@ -68,7 +68,7 @@ async def test_a_poison_event_in_a_group_of_200_is_buried_within_seconds_and_hur
         assert await serve.worker() != worker, "it died once, among its neighbours"
         assert await serve.stop() == 0
     log = (shop.folder / "serve.log").read_text()
-    deaths = [line for line in log.splitlines() if "gave back the claims of a dead worker" in line]
+    deaths = [line for line in log.splitlines() if "claims_given_back" in line]
     assert len(deaths) == 4, "once among its neighbours, three times alone"
     assert sorted(await shop.orders()) == sorted(set(keys) - {"evt_117"})
     async with shop.archive() as archive:

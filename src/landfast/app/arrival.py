@@ -66,7 +66,7 @@ async def arrived(
         except InboxUnavailableError as error:
             if settings.spool is None and settings.journal is None:
                 raise
-            telemetry.warn("started without the inbox, which is opened when it answers", error=error)
+            telemetry.warn("started_without_inbox", error=error)
             arriving = asyncio.create_task(_arrive_later(settings, inbox, wakeup, seal, clock))
         yield inbox, wakeup
     finally:
@@ -99,7 +99,7 @@ async def _check_seal(inbox: InboxStore, seal: Seal) -> None:
 
 
 async def _arrive_later(settings: Settings, inbox: InboxStore, wakeup: LateWakeup, seal: Seal, clock: Clock) -> None:
-    await _persist("the inbox", lambda: _arrive(settings, inbox, wakeup, seal), clock)
+    await _persist("inbox", lambda: _arrive(settings, inbox, wakeup, seal), clock)
 
 
 class BrokerJournal(Journal, Protocol):
@@ -141,7 +141,7 @@ async def journal_arrived(
         try:
             await arrive()
         except InboxUnavailableError:
-            arriving = asyncio.create_task(_persist("the journal", arrive, clock))
+            arriving = asyncio.create_task(_persist("journal", arrive, clock))
         try:
             yield late
         finally:
@@ -162,8 +162,8 @@ async def _persist(what: str, arrive: Callable[[], Awaitable[None]], clock: Cloc
         except Exception as error:  # noqa: BLE001 - whatever it was, deliveries wait until it is there
             # It answers, and cannot be used as it is: nobody at the terminal reads an exit code any more.
             if told != str(error):
-                telemetry.error(f"{what} cannot be opened, and is tried again", error=error)
+                telemetry.error("store_not_opened", store=what, error=error)
             told = str(error)
             continue
-        telemetry.info(f"{what} is there")
+        telemetry.info("store_opened", store=what)
         return

@@ -41,13 +41,13 @@ class DurabilityWatch:
             return  # it is away, which others notice; it may come back as unsafe as it was
         except Exception as error:  # noqa: BLE001 - a look that fails must not be the last one
             if self._last_error != str(error):
-                telemetry.error(f"{self.name} could not be looked at", error=error)
+                telemetry.error("store_not_checked", store=self.name, error=error)
             self._last_error = str(error)
             return
         if unsafe and unsafe != self.unsafe:
-            telemetry.error(f"{self.name} is unsafe, and counts as away", why=unsafe)
+            telemetry.error("store_unsafe", store=self.name, reason=unsafe)
         elif self.unsafe and not unsafe:
-            telemetry.info(f"{self.name} is safe again")
+            telemetry.info("store_safe", store=self.name)
         self.unsafe = unsafe
 
     async def wait(self) -> None:

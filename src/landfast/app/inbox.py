@@ -150,7 +150,7 @@ class Inbox:
         neither at its deadline nor when it is cancelled; where it returns, the handler is left behind."""
         check_handlers(self.registry, self.sources)
         for handler, why in ignored_handlers(self.registry, self.sources):
-            telemetry.warn("handler_ignored", handler=handler, why=why, fix=NOT_BOTH)
+            telemetry.warn("handler_ignored", handler=handler, reason=why, fix=NOT_BOTH)
         self.registry.wants = {name: wants_of(source) for name, source in self.sources.items()}
         limits = {name: source.concurrency for name, source in self.sources.items()}
         self.registry.source_limits = {name: limit for name, limit in limits.items() if limit is not None}

@@ -54,7 +54,7 @@ class InlineWorker:
                 return
             pause = FIRST_PAUSE_SECONDS if time.monotonic() - began > LONGEST_PAUSE_SECONDS else pause
             if error is not None:
-                telemetry.error("worker_failed", again_in=f"{pause:g} s", trace=error)
+                telemetry.error("worker_failed", retry_seconds=f"{pause:g}", trace=error)
             await self._wait(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
             while len(LEFT_BEHIND) >= LEFT_BEHIND_AT_MOST and not self._ending.is_set():
@@ -95,9 +95,9 @@ class InlineWorker:
         """A function did not end at its deadline, nor when it was cancelled. Its event is tried again as after any
         missed deadline, and its place is given to another."""
         count = len(LEFT_BEHIND)
-        telemetry.error("handler_left_behind", in_this_process=count, at_most=LEFT_BEHIND_AT_MOST)
+        telemetry.error("handler_left_behind", count=count, at_most=LEFT_BEHIND_AT_MOST)
         if count >= LEFT_BEHIND_AT_MOST:
-            telemetry.error("processing_stopped", why=f"{count} functions hang in this process; restart it")
+            telemetry.error("processing_stopped", reason=f"{count} functions hang in this process; restart it")
             self.stop()
 
     def _notices(self) -> Mapping[str, str]:

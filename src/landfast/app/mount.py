@@ -41,7 +41,7 @@ class Mounted:
         try:
             app = await self._open()
         except LandfastError as error:
-            telemetry.error("the inbox cannot be opened, answering 503", error=error)
+            telemetry.error("mount_not_opened", error=error)
             app = _overloaded
         await app(scope, receive, send)
 
@@ -115,7 +115,7 @@ class _Life:
                     await self._serve(intake, InlineWorker(open_worker, self._ending))
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for the opening
             if self._app.done():
-                telemetry.error("the inbox closed with an error", trace=error)
+                telemetry.error("mount_close_failed", trace=error)
             else:
                 self._app.set_exception(error)
 

@@ -123,8 +123,8 @@ async def worker(
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(settings, clock, chance, migrate=True))
         if again := await erase_again(stores.inbox, stores.ledger, stores.identity):
-            then = "run landfast erase --again, so that its files are clean, too"
-            telemetry.warn("erased again what a restored database brought back", events=again, then=then)
+            fix = "run landfast erase --again, so that its files are clean, too"
+            telemetry.warn("erased_again", count=again, fix=fix)
         wakeup = await stack.enter_async_context(_awake(settings, stores.identity))
         for lifespan in lifespans:
             await stack.enter_async_context(lifespan())

@@ -101,9 +101,9 @@ class SharedSeen:
         if now - self._told_of_foreign_at >= MINUTE:  # who writes many marks must not fill the log as well
             self._told_of_foreign_at = now
             telemetry.warn(
-                "the seen cache holds marks that Landfast did not write, and they are not believed",
+                "cache_marks_foreign",
                 server=self._name,
-                so_far=self._foreign,
+                count=self._foreign,
             )
 
     def _unknown(self, marks: Sequence[EventId]) -> Look:

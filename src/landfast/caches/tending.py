@@ -110,7 +110,7 @@ class Tender:
         """It did not answer: let nobody else wait for it."""
         self._is_connected = False
         if self._breaker.trip(self._clock.monotonic(), str(error)):
-            telemetry.warn("the seen cache does not answer, asking the inbox", server=self._name, error=_short(error))
+            telemetry.warn("cache_unavailable", server=self._name, error=_short(error))
         self._is_wanted.set()
 
     async def _tend_for_ever(self) -> None:
@@ -122,7 +122,7 @@ class Tender:
             except StoreError:
                 self._doubt()
             except Exception as error:  # noqa: BLE001 - whatever it was, it must not end the tending
-                telemetry.error("tending the seen cache failed", trace=error)
+                telemetry.error("cache_failed", trace=error)
                 self.trip(error)
                 self._doubt()
             with suppress(TimeoutError):
@@ -152,7 +152,7 @@ class Tender:
         elif self._clock.monotonic() - self._glanced_at >= EVERY:
             await self._glance(self._timeline)
         if self._breaker.reset():
-            telemetry.info("the seen cache answers again", server=self._name)
+            telemetry.info("cache_available", server=self._name)
         if (timeline := self._timeline) is None:
             return
         await self._tell_some(timeline)
@@ -196,7 +196,7 @@ class Tender:
     def _note_refusal(self, count: int, error: ResponseError) -> None:
         self.unwritten += count
         if not self._is_refused:
-            telemetry.warn("the seen cache takes no more marks", server=self._name, error=_short(error))
+            telemetry.warn("cache_refuses_marks", server=self._name, error=_short(error))
         self._is_refused = True
 
     async def _begin_warming(self, timeline: Timeline) -> None:

@@ -43,7 +43,7 @@ async def believable(marks: RedisMarks, inbox: Origin) -> Timeline | None:
         # Crash before it, or after it and before its list is there: the next one to look finds no list, and draws.
         timeline = timeline._replace(epoch=await inbox.renew_epoch(timeline.epoch))
         await marks.begin(timeline)
-        telemetry.info("what was seen before is not believed", inbox=timeline.inbox, epoch=timeline.epoch)
+        telemetry.info("cache_distrusted", inbox=timeline.inbox, epoch=timeline.epoch)
     await marks.end_turn(timeline.inbox)
     return timeline
 

@@ -150,7 +150,7 @@ class Drainer:
 
     async def _set_aside(self, request: Taken, refused: Sequence[Refused]) -> None:
         for one, error in refused:
-            telemetry.error("set aside: the inbox refuses a row", source=one.source, id=one.event_id, error=error)
+            telemetry.error("delivery_set_aside", source=one.source, event=one.event_id, error=error)
         why = str(refused[0].error)
         await self._backlog.set_aside(Taken([each.delivery for each in refused], request.handle), why)
 
@@ -163,5 +163,5 @@ class Drainer:
     def _stumbled(self, error: Exception) -> float:
         self._failures += 1
         if self._failures == 1:  # once for each thing that goes wrong, not once for each attempt
-            telemetry.error("draining failed, and is tried again", trace=error)
+            telemetry.error("drain_failed", trace=error)
         return min(LONGEST, IDLE * 2.0 ** min(self._failures - 1, 10))

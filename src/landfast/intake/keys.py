@@ -153,22 +153,22 @@ class Keys(Mapping[str, bytes]):
         except Exception as failure:  # noqa: BLE001 - whatever a document does to a parser, those who wait are told
             document = None
             error = OverloadedError(f"the key at {needed.url} cannot be had: {failure or type(failure).__name__}")
-            telemetry.warn("no key", address=needed.url, reason=failure or type(failure).__name__)
+            telemetry.warn("key_not_fetched", address=needed.url, error=failure or type(failure).__name__)
         del self._fetching[needed.url]
         self._keep(needed.url, document)
         for then in self._waiting.pop(needed.url):
             try:
                 then(error)
             except Exception as failure:  # noqa: BLE001 - one connection that fails must not keep the others waiting
-                telemetry.error("an answer could not be given", trace=failure)
+                telemetry.error("answer_failed", trace=failure)
 
     async def _open(self, url: str, source: str) -> None:
         try:
             await self._document(url, None, f"{source}, visit")
         except OSError as failure:
-            telemetry.warn("the subscription is not confirmed", source=source, reason=failure or type(failure).__name__)
+            telemetry.warn("subscription_not_confirmed", source=source, error=failure or type(failure).__name__)
         else:
-            telemetry.info("the subscription is confirmed", source=source)
+            telemetry.info("subscription_confirmed", source=source)
 
     async def _document(self, url: str, post: bytes | None, owner: str) -> bytes:
         threads = self._threads.get(owner)

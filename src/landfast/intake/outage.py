@@ -27,7 +27,7 @@ class Outage:
     ) -> None:
         self._clock = clock
         self._where = where
-        self._then = f", {then}" if then else ""
+        self._then = {"then": then} if then else {}
         self._on_begin = on_begin
         self._waiting = waiting
         # Half a minute would be long here: while it is open, what could be answered for good goes the longer way.
@@ -49,13 +49,13 @@ class Outage:
     def began(self, why: object) -> None:
         """An attempt failed."""
         if self._breaker.trip(self._clock.monotonic(), str(why)):
-            telemetry.warn(f"{self._where} unavailable{self._then}", error=why)
+            telemetry.warn("store_unavailable", store=self._where, error=why, **self._then)
             self._on_begin()
 
     def ended(self) -> None:
         """An attempt succeeded."""
         if self._breaker.reset():
-            telemetry.info(f"{self._where} available again", records_waiting=self._waiting())
+            telemetry.info("store_available", store=self._where, waiting=self._waiting())
 
     def abandon(self) -> None:
         """Who was allowed to try had nothing to try with."""

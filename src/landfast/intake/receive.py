@@ -199,7 +199,7 @@ class Intake:
         if greeting.visit is not None and source.confirms:
             self._keys.visit(greeting.visit, source.name)
         elif greeting.visit is not None:
-            telemetry.warn("open this address to confirm the subscription", source=source.name, address=greeting.visit)
+            telemetry.warn("subscription_waits", source=source.name, address=greeting.visit)
         return greeting.answer
 
     def _conclude(self, source: Source, first: EventId, answered: Answered, outcome: Outcome) -> None:

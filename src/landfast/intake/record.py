@@ -182,7 +182,7 @@ class GroupCommit:
             self._note_outage(error)
             self._conclude_all(batch, OverloadedError())
         except Exception as error:  # noqa: BLE001 - whatever it was, the senders are answered and the next batch goes on
-            telemetry.error("recording failed", trace=error, deliveries=len(rows))
+            telemetry.error("recording_failed", trace=error, count=len(rows))
             self._conclude_all(batch, error)
         else:
             self._is_down = False
@@ -207,9 +207,9 @@ class GroupCommit:
                 if any(row.is_new for row in recorded):
                     self._wakeup.nudge()
         except Exception as failure:  # noqa: BLE001 - the same answer, and the retry finds out
-            telemetry.warn("what the inbox takes of a refused request is not recorded yet", error=failure)
+            telemetry.warn("refused_request_waits", error=failure)
         for one, why in refused:
-            telemetry.error("the inbox refuses a row", source=one.source, id=one.event_id, error=why)
+            telemetry.error("delivery_refused", source=one.source, event=one.event_id, error=why)
         self._conclude_all([request], error)
 
     def _acknowledge(
@@ -221,7 +221,7 @@ class GroupCommit:
             if any(row.is_new for row in recorded):
                 self._wakeup.nudge()
         except Exception as error:  # noqa: BLE001 - both are hints: what is stored is answered, whatever becomes of them
-            telemetry.error("the seen cache or the wakeup failed", trace=error)
+            telemetry.error("after_commit_failed", trace=error)
         self._conclude_all(batch, None)
         # Behind the answers in the loop's queue: no sender waits for our log.
         asyncio.get_running_loop().call_soon(_log_stored, batch)
@@ -243,13 +243,13 @@ class GroupCommit:
             try:
                 request.conclude(request.recorded if error is None else error)
             except Exception as failure:  # noqa: BLE001 - one connection that fails must not keep its neighbours waiting
-                telemetry.error("an answer could not be given", trace=failure)
+                telemetry.error("answer_failed", trace=failure)
 
     def _note_outage(self, error: UnavailableError) -> None:
         # It may come back as an older self, restored from a backup: what it has forgotten must not be a duplicate.
         self._seen.clear()
         if not self._is_down:  # once per outage, not once per batch
-            telemetry.warn("nothing can be recorded, answering 503", error=error)
+            telemetry.warn("recording_unavailable", error=error)
         self._is_down = True
 
 
@@ -258,7 +258,7 @@ def _log_stored(batch: list[_Waiting]) -> None:
     telemetry.info_each(
         "stored",
         [
-            {"source": delivery.source, "type": delivery.type, "key": delivery.key, "id": delivery.event_id}
+            {"source": delivery.source, "type": delivery.type, "key": delivery.key, "event": delivery.event_id}
             for request in batch
             for delivery in _new_ones(request)
         ],

@@ -56,14 +56,14 @@ class Reports:
         """Log that a secret is in use, once an hour. By identity: to hash a secret would cost more than this may."""
         if at >= self._due.get(id(secret), 0.0):
             self._due[id(secret)] = at + HOUR
-            telemetry.info("secret in use", source=source.name, secret=secret.name)
+            telemetry.info("secret_in_use", source=source.name, secret=secret.name)
 
     def rejected(self, source: str, status: int, error: Exception) -> None:
         more = self._turn(source, status)
         if more is None:
             return
         if status == FAILED.status:
-            telemetry.error("request failed", trace=error, source=source, **more)
+            telemetry.error("request_failed", trace=error, source=source, **more)
         else:
             telemetry.info("rejected", source=source, status=status, reason=error, **more)
 
@@ -95,12 +95,12 @@ class Reports:
             case.known = self._known()
             found = diagnose(case)
         except Exception as failure:  # noqa: BLE001 - an explanation that fails must not cost more than itself
-            telemetry.error("no diagnosis", trace=failure, source=case.source.name)
+            telemetry.error("diagnosis_failed", trace=failure, source=case.source.name)
             found = Diagnosis("unverified", str(error))
         # What a secret of ours made is a mistake in somebody's settings, and no noise from strangers.
         tell = telemetry.warn if found.is_ours else telemetry.info
-        name, status = case.source.name, error.answer.status
-        tell("rejected", source=name, status=status, cause=found.cause, reason=found.sentence, **more)
+        facts = {"source": case.source.name, "status": error.answer.status, "cause": found.cause}
+        tell("rejected", **facts, reason=found.sentence, **more)
 
     def _has_time(self, source: str) -> bool:
         second = int(self._clock.monotonic())

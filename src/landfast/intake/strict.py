@@ -30,9 +30,9 @@ VARIANT = "variant"
 DISPROVEN = "disproven"
 RETYPED = "type"
 TOLD = {
-    VARIANT: "another body under a known key, held",
-    DISPROVEN: "another body under a known proof, held",
-    RETYPED: "a known body under another type, which nobody signed, held",
+    VARIANT: "held_variant",
+    DISPROVEN: "held_disproven",
+    RETYPED: "held_retyped",
 }
 DIGITS = 16
 """Hexadecimal digits of the digest in a variant's key: two bodies that meet in 64 bits do not come by accident."""
@@ -89,15 +89,15 @@ class StrictJournal:
         for place, other in others.items():
             if found[place].is_new and other.hold in TOLD:
                 first = deliveries[place]
-                facts = {"key": first.key, "id": first.event_id, "variant": other.event_id}
+                facts = {"key": first.key, "event": first.event_id, "variant": other.event_id}
                 self._alerts.error(TOLD[other.hold], first.source, **facts)
         return [found.get(place, row) for place, row in enumerate(recorded)]
 
     def _tell_of_held(self, deliveries: Sequence[Delivery], recorded: Sequence[Recorded]) -> None:
         for delivery, row in zip(deliveries, recorded, strict=True):
             if delivery.hold and row.is_new:
-                facts = {"key": delivery.key, "id": delivery.event_id, "occurred_at": delivery.occurred_at}
-                self._alerts.warn(f"held: {delivery.hold}", delivery.source, **facts)
+                facts = {"key": delivery.key, "event": delivery.event_id, "occurred_at": delivery.occurred_at}
+                self._alerts.warn("held_late", delivery.source, **facts)
 
 
 def another_of(delivery: Delivery, difference: Difference) -> Delivery | None:

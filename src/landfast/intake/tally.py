@@ -155,5 +155,5 @@ class Tally:
             self.came_again(event, times)
         self._on_outage()
         if not self._is_failing:  # once per outage, not once per second
-            telemetry.warn("tally not reported, kept for the next report", error=error)
+            telemetry.warn("tally_not_reported", error=error)
         self._is_failing = True

@@ -12,5 +12,5 @@ async def abandon(inbox: Inbox, worker: WorkerId) -> int:
     async with inbox.stores() as stores:
         events = await stores.inbox.abandon(worker=worker)
         effects = await stores.ledger.abandon(worker=worker)
-    telemetry.info("gave back the claims of a dead worker", events=events, effects=effects)
+    telemetry.info("claims_given_back", events=events, effects=effects)
     return events + effects

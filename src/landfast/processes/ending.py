@@ -19,6 +19,6 @@ def exit_code(run: Callable[[], None]) -> int:
     try:
         run()
     except StoreError as error:
-        telemetry.warn("cannot work yet, and is tried again", error=error)
+        telemetry.warn("start_delayed", error=error)
         return TRY_AGAIN
     return 0

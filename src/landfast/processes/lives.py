@@ -39,9 +39,9 @@ class News:
 
 def log(news: News) -> None:
     if news.what == "ended" and news.code != 0:
-        telemetry.warn("a process ended", role=news.role, pid=news.pid, code=news.code)
+        telemetry.warn("process_ended", role=news.role, pid=news.pid, code=news.code)
     elif news.what == "ready":
-        telemetry.info("ready", role=news.role, pid=news.pid)
+        telemetry.info("process_ready", role=news.role, pid=news.pid)
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class Lives:
         try:
             child = await self._start(kind, worker)
         except OSError as error:  # out of processes, memory or descriptors: it may pass
-            telemetry.error("cannot start a process", role=kind, error=error)
+            telemetry.error("process_not_started", role=kind, error=error)
             return None
         self._children.add(child)
         self._tell(News("started", kind, child.pid))
@@ -142,5 +142,5 @@ class Lives:
             async with asyncio.timeout(ABANDON_WITHIN):
                 return await self._abandon(worker)
         except Exception as error:  # noqa: BLE001 - whatever it was, the next worker must start
-            telemetry.warn("could not give back a dead worker's claims; they expire by themselves", error=repr(error))
+            telemetry.warn("claims_not_given_back", error=repr(error))
             return 0

@@ -43,13 +43,13 @@ class Renewal:
         except OSError as error:
             wrong = f"cannot start a process to try it with ({error.strerror})"
         if wrong:
-            telemetry.error(f"not reloaded, everything goes on as before: {wrong}")
+            telemetry.error("reload_refused", reason=wrong)
             return
-        telemetry.info("reloading: one process after the other")
+        telemetry.info("reload_begun")
         if await self._supervisor.replace():
-            telemetry.info("reloaded")
+            telemetry.info("reload_done")
         else:
-            telemetry.error("reloading was broken off: a new process did not get ready; the others go on as before")
+            telemetry.error("reload_broken_off")
 
     async def _try_out(self) -> str:
         """What is wrong with the application as it is now; nothing, if nothing is."""

@@ -54,8 +54,7 @@ async def serve(
             supervisor.stop()
 
         def interrupted() -> None:
-            what = "1 process" if supervisor.alive == 1 else f"{supervisor.alive} processes"
-            telemetry.info(f"stopping: waiting for {what}; Ctrl-C again to kill")
+            telemetry.info("stopping", count=supervisor.alive, fix="Ctrl-C again to kill")
             stop()
 
         signals.obey(stop=stop, interrupted=interrupted, kill=supervisor.kill, renew=renewal.ask)
@@ -126,14 +125,14 @@ async def _migrate(inbox: Inbox, plan: Plan) -> None:
         if "intake" not in plan.roles or not (settings.spool or settings.journal):
             raise
         # There is somewhere else to take webhooks into. Who needs the database migrates when it is back.
-        telemetry.warn("a database is away; starting without it", error=error)
+        telemetry.warn("started_without_database", error=error)
 
 
 async def _follow(folder: Path, supervisor: Supervisor) -> None:
     seen = reload.snapshot(folder)
     while True:
         seen = await reload.wait_for_change(folder, seen)
-        telemetry.info("reloading", folder=folder)
+        telemetry.info("reload_begun", folder=folder)
         supervisor.reload()
 
 

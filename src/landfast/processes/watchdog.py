@@ -47,9 +47,7 @@ class Watchdog:
             return
         self._silent += 1
         if self._silent > self._patience:
-            telemetry.error(
-                "a handler blocks the event loop beyond its deadline: killing this worker", seconds=self._silent
-            )
+            telemetry.error("loop_blocked", seconds=self._silent)
             self._kill()
 
     def _watch(self) -> None:
