@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from landfast.app.stores import INBOX_POOL, LEDGER_SPARE
-from landfast.caches.redis import DURABLE
+from landfast.caches.redis_marks import DURABLE
 from landfast.inboxes.postgres.connection import RECORDING
 from simulations.measured import Measured
 

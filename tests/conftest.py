@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from landfast import telemetry
-from landfast.app.system import SystemChance, SystemClock
+from landfast.app.system_clock import SystemChance, SystemClock
 from landfast.inboxes.postgres import PostgresInbox
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.log_lines import LINES

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from landfast.app.arrival import BrokerJournal, LateWakeup, journal_arrived
+from landfast.app.late_inbox import BrokerJournal, LateWakeup, journal_arrived
 from landfast.domain.errors import ConfigError, InboxUnavailableError, JournalUnavailableError, RowRefusedError
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import deliveries

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from landfast import Event, Inbox, Transaction
-from landfast.app.durability import LOOK_AGAIN_AFTER, LOOK_EVERY, DurabilityWatch, watching
-from landfast.app.system import SystemClock
+from landfast.app.durability_watch import LOOK_AGAIN_AFTER, LOOK_EVERY, DurabilityWatch, watching
+from landfast.app.system_clock import SystemClock
 from landfast.domain.errors import ConfigError, InboxUnavailableError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from landfast import config
-from landfast.app.checkup import examine_sources
+from landfast.app.sources_checkup import examine_sources
 from landfast.providers import provider
 from landfast.recovery.doctor import Check, Level
-from landfast.testing.keys import pair_for
+from landfast.testing.sender_secrets import pair_for
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 

@@ -112,8 +112,8 @@ async def test_a_handler_that_hangs_does_not_end_its_host_nor_keep_others_waitin
 
 
 FULL = """
-import landfast.app.inline, landfast.processing.invoke
-landfast.app.inline.LEFT_BEHIND_AT_MOST = 1
+import landfast.app.mounted_worker, landfast.processing.invoke
+landfast.app.mounted_worker.LEFT_BEHIND_AT_MOST = 1
 landfast.processing.invoke.GRACE = 0.1
 
 @inbox.on("stripe", "hangs.in.a.thread", deadline=0.1, attempts=1)

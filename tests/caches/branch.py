@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from landfast.app.system import SystemChance, SystemClock
-from landfast.caches.redis import RedisMarks
+from landfast.app.system_clock import SystemChance, SystemClock
+from landfast.caches.redis_marks import RedisMarks
 from landfast.caches.shared import SharedSeen
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.ids import EventId, event_id

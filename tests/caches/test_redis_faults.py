@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from landfast.caches import redis
-from landfast.caches.tending import EVERY
+from landfast.caches import redis_marks
+from landfast.caches.upkeep import EVERY
 from landfast.domain.breaker import Breaker
 from tests.caches.branch import branch, event_of, standing_clock, until
 from tests.proxy import Fate, Proxy
@@ -100,14 +100,14 @@ async def test_two_seconds_of_latency_are_waited_for_once(
         assert await one.record("a") == [True]
         await one.told()
         looks = server.calls("mget")
-        monkeypatch.setattr(redis, "BUDGET", budget)
+        monkeypatch.setattr(redis_marks, "BUDGET", budget)
         server.ask("CLIENT", "PAUSE", 2000)
         for number in range(50):
             assert await one.record(f"k{number}") == [True]
         assert one.meter("shared_unanswered") == 50
         assert "TimeoutError" in caplog.text, "void: nobody waited"
         assert server.calls("mget") <= looks + 1, "one of fifty asked"
-        monkeypatch.setattr(redis, "BUDGET", 10.0)
+        monkeypatch.setattr(redis_marks, "BUDGET", 10.0)
         clock.advance(Breaker().shortest)
         await one.believes()
         await one.told()
@@ -305,7 +305,7 @@ async def test_a_conversation_that_breaks_off_is_carried_on_by_the_inbox(
         await one.believes()
         proxy.strike(b"MGET", fate)
         with monkeypatch.context() as hurried:
-            hurried.setattr(redis, "BUDGET", 0.5)
+            hurried.setattr(redis_marks, "BUDGET", 0.5)
             assert await one.record("a") == [True]
         assert proxy.struck.is_set(), "void"
         assert one.meter("shared_unanswered") == 1

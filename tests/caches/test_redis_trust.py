@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from landfast.app.system import SystemClock
-from landfast.caches.redis import Timeline
+from landfast.app.system_clock import SystemClock
+from landfast.caches.redis_marks import Timeline
 from landfast.domain.census import TallyReport
 from landfast.domain.ids import BootId, InboxId
 from landfast.recovery.doctor import Level, examine_inbox

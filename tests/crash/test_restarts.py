@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from landfast.app.system import SystemClock
+from landfast.app.system_clock import SystemClock
 from landfast.caches.local import LocalSeen
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.event import Event

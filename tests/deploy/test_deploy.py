@@ -22,7 +22,7 @@ from redis.exceptions import AuthenticationError
 
 from landfast.cli import landfast
 from landfast.config import Settings, load
-from landfast.config.keys import KEYS
+from landfast.config.setting_keys import KEYS
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.readiness import Readiness
 from landfast.processes.lifeline import GRACE

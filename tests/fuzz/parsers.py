@@ -16,7 +16,7 @@ from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import MalformedBodyError, UnverifiedError
 from landfast.domain.json_limits import DEEPEST
-from landfast.intake.identify import TEXT_LIMIT, identify
+from landfast.intake.storable import TEXT_LIMIT, identify
 from landfast.ports.provider import Proven, Secret, Signature
 from landfast.providers import provider
 from landfast.providers.request import Request

@@ -24,8 +24,8 @@ from landfast.intake.unproven import Unproven
 from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.web.http.bodies import LINE_LIMIT, ChunkedBody
+from landfast.web.http.connections import Front, Limits
 from landfast.web.http.framing import HEAD_LIMIT
-from landfast.web.http.front import Front, Limits
 from landfast.web.http.protocol import Connection, Phase
 from tests.fuzz import grammar
 from tests.intake.desk import Desk, MemoryRecorder

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from landfast.domain.delivery import Headers, Identity
-from landfast.intake.identify import TEXT_LIMIT, _storable, kept_headers
+from landfast.intake.storable import TEXT_LIMIT, _storable, kept_headers
 from landfast.ports.provider import Hidden
 from landfast.testing.factory import DAWN
 from tests.intake.desk import Desk, body, source

@@ -22,7 +22,7 @@ from landfast.domain.errors import OverloadedError, UnverifiedError
 from landfast.domain.ids import BootId
 from landfast.intake.fetch import LARGEST, certified, fetch_https
 from landfast.intake.key_folder import KeptKey, KeyFolder
-from landfast.intake.keys import (
+from landfast.intake.published_keys import (
     ABSENCE,
     AT_ONCE,
     IN_A_MINUTE,

@@ -15,7 +15,7 @@ from landfast.domain.delivery import Delivery
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
-from landfast.intake.identify import TEXT_LIMIT
+from landfast.intake.storable import TEXT_LIMIT
 from landfast.intake.strict import StrictJournal
 from landfast.testing.conformance.inbox.bench import DrivenInbox, claim, look
 from landfast.testing.crash import crash_at

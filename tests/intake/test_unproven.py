@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from landfast.intake.keys import Keys
+from landfast.intake.published_keys import Keys
 from landfast.intake.receive import Intake
 from landfast.intake.unproven import Unproven
 from landfast.testing.clock import ManualClock

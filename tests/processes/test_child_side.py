@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from landfast.domain.errors import ConfigError
-from landfast.processes import reload, tls
+from landfast.processes import changed_files, tls
 from landfast.processes.lifeline import Lifeline
 from landfast.processes.watchdog import Watchdog
 
@@ -74,10 +74,10 @@ async def test_a_loop_that_turns_is_left_alone_and_one_that_stands_still_is_kill
 @pytest.mark.parametrize("name", ["shop.py", "landfast.toml", "package/part.py"])
 async def test_a_saved_file_of_the_application_is_noticed(tmp_path: Path, name: str) -> None:
     (tmp_path / "package").mkdir()
-    before = reload.snapshot(tmp_path)
+    before = changed_files.snapshot(tmp_path)
     (tmp_path / name).write_text("x = 1")
     async with asyncio.timeout(10):
-        after = await reload.wait_for_change(tmp_path, before)
+        after = await changed_files.wait_for_change(tmp_path, before)
     assert list(after) == [tmp_path / name]
 
 
@@ -85,7 +85,7 @@ async def test_a_saved_file_of_the_application_is_noticed(tmp_path: Path, name: 
 def test_other_files_are_not(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("x = 1")
-    assert reload.snapshot(tmp_path) == {}
+    assert changed_files.snapshot(tmp_path) == {}
 
 
 def test_tls_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:

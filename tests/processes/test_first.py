@@ -21,10 +21,10 @@ from tests.shops import ORDER, Shop, sqlite_shop, until
 
 INIT = """
 import ctypes, os, signal, sys
-from landfast.processes import first
+from landfast.processes import process_one
 PR_SET_CHILD_SUBREAPER = 36
 assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
-first.split()
+process_one.split()
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
 signal.signal(signal.SIGHUP, lambda *_: print("hup", flush=True))
 middle = os.fork()

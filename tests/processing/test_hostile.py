@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from landfast.app.system import SystemClock
+from landfast.app.system_clock import SystemClock
 from landfast.domain.errors import CommitUnknownError, InboxUnavailableError, LedgerUnavailableError, RowRefusedError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import BootId, HandlerName, WorkerId, receipt_digest, token

@@ -14,8 +14,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from landfast.app.noticeboard import noticeboard
-from landfast.app.system import SystemClock
+from landfast.app.paused_switches import noticeboard
+from landfast.app.system_clock import SystemClock
 from landfast.domain.breaker import Breaker
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.event import Event

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from landfast.ports.provider import Secret
 from landfast.testing.signing import sign
-from landfast.web.http.front import Limits
+from landfast.web.http.connections import Limits
 from landfast.web.http.listener import listen
 from landfast.web.http.protocol import Connection
 from landfast.web.http.server import HttpServer

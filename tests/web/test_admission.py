@@ -22,7 +22,7 @@ from landfast.intake.source import Source
 from landfast.testing.clock import SeededChance
 from landfast.testing.signing import sign
 from landfast.web.asgi import asgi_app
-from landfast.web.http.front import ROOM, SWEPT_AT_ONCE, Limits
+from landfast.web.http.connections import ROOM, SWEPT_AT_ONCE, Limits
 from landfast.web.http.listener import listen
 from landfast.web.http.server import HttpServer
 from tests.intake.desk import SECRET, Desk, body, source

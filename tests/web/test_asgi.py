@@ -16,7 +16,7 @@ from landfast.domain.errors import UnverifiedError
 from landfast.intake.unproven import Unproven
 from landfast.web import asgi
 from landfast.web.asgi import ArrivingBody, Message, Scope, asgi_app
-from landfast.web.http.front import Limits
+from landfast.web.http.connections import Limits
 from tests.intake.desk import Desk, body
 
 

@@ -15,7 +15,7 @@ from landfast.domain.answer import Answer
 from landfast.domain.census import SourceTally
 from landfast.intake.receive import Admitted, Answered
 from landfast.web.health import HEALTHY
-from landfast.web.http.front import Limits
+from landfast.web.http.connections import Limits
 from landfast.web.http.protocol import Connection
 from landfast.web.http.responses import render
 from tests.intake.desk import Desk, body, source

@@ -15,7 +15,7 @@ import trustme
 
 from landfast.journals.folder import ADOPTED, SEGMENTS
 from landfast.web.http import server as server_module
-from landfast.web.http.front import Limits
+from landfast.web.http.connections import Limits
 from landfast.web.http.listener import listen, refuse_newcomers
 from landfast.web.http.server import HttpServer
 from tests.intake.desk import Desk, body

@@ -14,7 +14,7 @@ from landfast.domain.census import SourceTally
 from landfast.domain.errors import FramingError
 from landfast.intake.source import Source
 from landfast.web.http.bodies import CHUNKS_IN_A_TURN, MEAN_CHUNK_BYTES, SMALL_CHUNKS, ChunkedBody
-from landfast.web.http.front import Front, Limits
+from landfast.web.http.connections import Front, Limits
 from landfast.web.http.protocol import STEPS_IN_A_TURN, Connection
 from tests.fuzz.protocol import Wire
 from tests.intake.desk import Desk, body, source

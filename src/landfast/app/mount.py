@@ -8,8 +8,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from landfast import telemetry
-from landfast.app.inline import InlineWorker, OpenWorker
-from landfast.app.system import SystemChance
+from landfast.app.mounted_worker import InlineWorker, OpenWorker
+from landfast.app.system_clock import SystemChance
 from landfast.domain.errors import LandfastError, OverloadedError
 from landfast.intake.answers import later
 from landfast.intake.receive import Intake

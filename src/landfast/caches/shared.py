@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from landfast import telemetry
 from landfast.caches.local import LocalSeen
-from landfast.caches.redis import IN_FLIGHT_MARK, RedisMarks, Timeline
-from landfast.caches.tending import Tender
-from landfast.caches.timeline import Origin
+from landfast.caches.redis_marks import IN_FLIGHT_MARK, RedisMarks, Timeline
+from landfast.caches.same_inbox import Origin
+from landfast.caches.upkeep import Tender
 from landfast.domain.ids import EventId
 from landfast.ports.clock import Clock
 from landfast.ports.seen import Look

@@ -8,11 +8,11 @@ from dataclasses import asdict
 import click
 
 from landfast.app import Inbox
-from landfast.app.checkup import examine_sources
 from landfast.app.extras import check_extras
-from landfast.app.journaling import examine_spool
+from landfast.app.journal_chain import examine_spool
 from landfast.app.seal_checkup import examine_seal
 from landfast.app.sources import NOT_BOTH, check_handlers, ignored_handlers
+from landfast.app.sources_checkup import examine_sources
 from landfast.cli import NEGATIVE
 from landfast.cli.options import app_option, find_inbox, json_option, run, without_app
 from landfast.cli.output import safe, say, say_json

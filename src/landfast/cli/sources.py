@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from landfast.app import Inbox
-from landfast.app.checkup import drops_refused, examine_sources
 from landfast.app.sources import profile_of
+from landfast.app.sources_checkup import drops_refused, examine_sources
 from landfast.cli import NEGATIVE
 from landfast.cli.doctor import say_checks
 from landfast.cli.options import app_option, find_inbox, json_option, without_app

@@ -4,8 +4,8 @@ Every mistake is a ConfigError: one sentence that names the key, where it was re
 password is never repeated in it.
 """
 
-from landfast.config.keys import nearest
 from landfast.config.reading import FILE, load, strange_variables
+from landfast.config.setting_keys import nearest
 from landfast.config.settings import Address, SecretSettings, Server, Settings, SourceSettings
 from landfast.config.sources import source
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from landfast.config.keys import KEYS, SOURCE_KEYS, checked, nearest, networks
+from landfast.config.setting_keys import KEYS, SOURCE_KEYS, checked, nearest, networks
 from landfast.config.settings import POSTGRES, Address, Server, Settings, SourceSettings
 from landfast.config.sources import source
 from landfast.domain.errors import ConfigError

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from landfast.config.keys import (
+from landfast.config.setting_keys import (
     HANDLER_KEYS,
     KEYS,
     NOT_BUILT_YET,

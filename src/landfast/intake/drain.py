@@ -11,7 +11,7 @@ from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import RowRefusedError, UnavailableError
 from landfast.intake.outage import SLOW, Outage
 from landfast.intake.record import BATCH_DELIVERIES
-from landfast.intake.refusals import Refused, record_apart
+from landfast.intake.record_apart import Refused, record_apart
 from landfast.ports.backlog import Backlog, Taken
 from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal

@@ -31,13 +31,13 @@ from landfast.domain.ids import EventId
 from landfast.domain.readiness import Readiness
 from landfast.intake.admission import Admission
 from landfast.intake.answers import answer_to
-from landfast.intake.identify import deliveries, event_of, marks_of, proof_in
-from landfast.intake.keys import DEADLINE as KEY_SECONDS
-from landfast.intake.keys import Keys
+from landfast.intake.published_keys import DEADLINE as KEY_SECONDS
+from landfast.intake.published_keys import Keys
 from landfast.intake.record import Conclude, Outcome
 from landfast.intake.repeats import Repeats
 from landfast.intake.reports import Reports
 from landfast.intake.source import Source
+from landfast.intake.storable import deliveries, event_of, marks_of, proof_in
 from landfast.intake.tally import Tally
 from landfast.intake.unproven import Unproven
 from landfast.intake.verify import greet, present, verify

@@ -11,7 +11,7 @@ import uvloop
 
 from landfast.app import Inbox
 from landfast.processes import logs
-from landfast.processes.ending import exit_code
+from landfast.processes.exit_codes import exit_code
 from landfast.processes.lifeline import GRACE, Lifeline
 from landfast.web.http.server import HttpServer
 

@@ -1,39 +1,76 @@
-"""Notices that the application's files were saved, for development."""
+"""SIGHUP: sources and secrets are read anew, tried before anybody relies on them, and taken over process by process."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Iterator
-from pathlib import Path
+import tempfile
+from collections.abc import Awaitable, Callable
+from typing import IO
 
-INTERVAL = 0.5
-"""Seconds between two looks: sooner than a developer reaches the terminal, and no load on a small folder."""
+from landfast import telemetry
+from landfast.processes.child import Child
+from landfast.processes.supervisor import READY_WITHIN, Supervisor
+from landfast.processes.systemd import Notices
 
-SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
 
+class Renewal:
+    def __init__(
+        self, supervisor: Supervisor, *, trial: Callable[[IO[bytes]], Awaitable[Child]], notices: Notices
+    ) -> None:
+        """`trial` starts a process that loads the application and looks for what would stop the others; it says that
+        it is ready when it found nothing, and what it found into the file."""
+        self._supervisor = supervisor
+        self._trial = trial
+        self._notices = notices
+        self._asked = asyncio.Event()
 
-def snapshot(folder: Path) -> dict[Path, int]:
-    """Each file that matters and when it was last written."""
-    stamps = {}
-    for path in _files(folder):
+    def ask(self) -> None:
+        """Once more, if one is under way: what it read may have changed since."""
+        self._asked.set()
+
+    async def run(self) -> None:
+        await self._supervisor.is_up.wait()
+        while True:
+            await self._asked.wait()
+            self._asked.clear()
+            self._notices.reloading()
+            await self._renew()
+            self._notices.ready()
+
+    async def _renew(self) -> None:
         try:
-            stamps[path] = path.stat().st_mtime_ns
-        except OSError:
-            continue  # saved by rename at this very moment; the next look sees it
-    return stamps
+            wrong = await self._try_out()
+        except OSError as error:
+            wrong = f"cannot start a process to try it with ({error.strerror})"
+        if wrong:
+            telemetry.error("reload_refused", reason=wrong)
+            return
+        telemetry.info("reload_begun")
+        if await self._supervisor.replace():
+            telemetry.info("reload_done")
+        else:
+            telemetry.error("reload_broken_off")
+
+    async def _try_out(self) -> str:
+        """What is wrong with the application as it is now; nothing, if nothing is."""
+        # A file, and no pipe: what the application starts while it is loaded may hold that open for ever.
+        with tempfile.TemporaryFile() as words:
+            child = await self._trial(words)
+            try:
+                async with asyncio.timeout(READY_WITHIN):
+                    if await child.wait_ready():
+                        return ""
+                    await child.wait()
+                return _last_line(words).removeprefix("landfast: ") or "loading the application failed without a word"
+            except TimeoutError:
+                return f"loading the application took more than {READY_WITHIN:g} s"
+            finally:
+                child.kill()
+                await child.wait()
+                child.close()
 
 
-async def wait_for_change(folder: Path, since: dict[Path, int]) -> dict[Path, int]:
-    """Return the new snapshot as soon as one differs."""
-    while (now := await asyncio.to_thread(snapshot, folder)) == since:  # noqa: ASYNC110 - files send us no events
-        await asyncio.sleep(INTERVAL)
-    return now
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in SKIPPED]
-        for name in files:
-            if name.endswith(".py") or name == "landfast.toml":
-                yield Path(place, name)
+def _last_line(words: IO[bytes]) -> str:
+    words.seek(0)
+    lines = words.read().decode("utf-8", "replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")

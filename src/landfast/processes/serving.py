@@ -16,13 +16,13 @@ from landfast.app.extras import check_extras
 from landfast.app.sources import check_handlers, source_of
 from landfast.app.stores import open_inbox
 from landfast.domain.errors import ConfigError, StoreError
-from landfast.processes import reload, signals, tls
-from landfast.processes.abandon import abandon
-from landfast.processes.crew import Crew
+from landfast.processes import changed_files, signals, tls
+from landfast.processes.give_back import abandon
 from landfast.processes.lifeline import Lifeline
 from landfast.processes.lives import News
 from landfast.processes.plan import Plan
-from landfast.processes.renewal import Renewal
+from landfast.processes.reload import Renewal
+from landfast.processes.starting import Crew
 from landfast.processes.supervisor import Supervisor
 from landfast.processes.systemd import Notices
 from landfast.web.http.listener import listen, refuse_newcomers
@@ -129,9 +129,9 @@ async def _migrate(inbox: Inbox, plan: Plan) -> None:
 
 
 async def _follow(folder: Path, supervisor: Supervisor) -> None:
-    seen = reload.snapshot(folder)
+    seen = changed_files.snapshot(folder)
     while True:
-        seen = await reload.wait_for_change(folder, seen)
+        seen = await changed_files.wait_for_change(folder, seen)
         telemetry.info("reload_begun", folder=folder)
         supervisor.reload()
 

@@ -15,7 +15,7 @@ from functools import partial
 from landfast.domain.ids import WorkerId
 from landfast.ports.clock import Chance, Clock
 from landfast.processes.child import Child
-from landfast.processes.ending import TRY_AGAIN, USER_ERROR
+from landfast.processes.exit_codes import TRY_AGAIN, USER_ERROR
 from landfast.processes.lifeline import GRACE
 from landfast.processes.lives import Life, Lives, News, ProcessKind, Role
 from landfast.processes.suspects import SuspectsKeeper

@@ -7,8 +7,8 @@ from functools import partial
 
 from landfast.app import Inbox
 from landfast.domain.ids import WorkerId
-from landfast.processes.abandon import abandon
 from landfast.processes.child import Child
+from landfast.processes.give_back import abandon
 from landfast.processes.lifeline import GRACE
 from landfast.processes.lives import Lives, ProcessKind, log
 from landfast.processes.suspects import SuspectsKeeper

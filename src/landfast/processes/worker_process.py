@@ -13,7 +13,7 @@ import uvloop
 from landfast.app import Inbox
 from landfast.domain.ids import WorkerId
 from landfast.processes import logs
-from landfast.processes.ending import exit_code
+from landfast.processes.exit_codes import exit_code
 from landfast.processes.lifeline import Lifeline
 from landfast.processes.watchdog import MARGIN, Watchdog
 from landfast.processes.worker_alone import SuspectsBeside

@@ -11,7 +11,7 @@ import contextlib
 import socket
 import ssl
 
-from landfast.web.http.front import Front
+from landfast.web.http.connections import Front
 from landfast.web.http.protocol import Connection
 
 ACCEPTED_AT_ONCE = 16

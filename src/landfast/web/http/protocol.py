@@ -22,8 +22,8 @@ from landfast.intake.answers import answer_to
 from landfast.intake.receive import Admitted
 from landfast.web.health import vital_sign
 from landfast.web.http.bodies import ChunkedBody, SizedBody
+from landfast.web.http.connections import Front
 from landfast.web.http.framing import Start, end_of_head, parse_head
-from landfast.web.http.front import Front
 from landfast.web.http.responses import CONTINUE, render
 
 STEPS_IN_A_TURN = 4

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from landfast.intake.receive import Intake
-from landfast.web.http.front import Front, Limits
+from landfast.web.http.connections import Front, Limits
 from landfast.web.http.handshake import TlsServer
 from landfast.web.http.listener import BACKLOG, refuse_newcomers, see_in_the_last
 from landfast.web.http.protocol import Connection

@@ -21,7 +21,7 @@ from landfast.domain.errors import OverloadedError, UnverifiedError
 from landfast.intake.fetch import certified, fetch_https
 from landfast.intake.key_folder import KeptKey, KeyFolder
 from landfast.ports.clock import Clock
-from landfast.ports.keys import Fetch
+from landfast.ports.fetch import Fetch
 from landfast.ports.provider import KeyNeeded
 
 DEADLINE = 3.0

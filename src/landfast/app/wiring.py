@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from landfast import telemetry
-from landfast.app.arrival import arrived
-from landfast.app.caching import seen_cache
-from landfast.app.durability import DurabilityWatch, watching
+from landfast.app.durability_watch import DurabilityWatch, watching
 from landfast.app.extras import check_extras
-from landfast.app.journaling import check_spool, journaled
-from landfast.app.noticeboard import noticeboard
+from landfast.app.journal_chain import check_spool, journaled
+from landfast.app.late_inbox import arrived
+from landfast.app.paused_switches import noticeboard
+from landfast.app.seen_cache import seen_cache
 from landfast.app.sources import source_of
 from landfast.app.stores import Stores, make_wakeup, open_stores, seal_of
 from landfast.config import Settings, SourceSettings

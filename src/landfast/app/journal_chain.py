@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from landfast.app.arrival import journal_arrived
-from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
+from landfast.app.durability_watch import DurabilityWatch, WatchedJournal, watching
+from landfast.app.late_inbox import journal_arrived
 from landfast.app.stores import InboxStore
 from landfast.config import Settings
 from landfast.domain.ids import BootId
@@ -19,7 +19,7 @@ from landfast.domain.readiness import Readiness
 from landfast.intake.drain import Drainer
 from landfast.intake.fallback import Alone, Fallback, Where
 from landfast.intake.outage import Outage
-from landfast.intake.remember import RememberingJournal
+from landfast.intake.remembering import RememberingJournal
 from landfast.intake.strict import StrictJournal
 from landfast.journals.folder import set_aside_in, waiting_in
 from landfast.journals.mounts import FORGETFUL, file_system_of

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from landfast import telemetry
-from landfast.caches.redis import RECENT, RedisMarks, Timeline
+from landfast.caches.redis_marks import RECENT, RedisMarks, Timeline
 from landfast.domain.ids import EventId, InboxId
 from landfast.ports.inbox import Memory
 

@@ -13,8 +13,8 @@ from redis.exceptions import ResponseError
 
 from landfast import telemetry
 from landfast.caches.local import LocalSeen
-from landfast.caches.redis import CHUNK, ELSEWHERE, UNANSWERED, RedisMarks, Timeline
-from landfast.caches.timeline import Origin, believable, still_holds
+from landfast.caches.redis_marks import CHUNK, ELSEWHERE, UNANSWERED, RedisMarks, Timeline
+from landfast.caches.same_inbox import Origin, believable, still_holds
 from landfast.domain.breaker import Breaker
 from landfast.domain.errors import StoreError
 from landfast.domain.ids import EventId

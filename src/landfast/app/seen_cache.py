@@ -13,8 +13,8 @@ from landfast.ports.clock import Chance, Clock
 from landfast.ports.seen import Seen
 
 if TYPE_CHECKING:  # late below: its client takes a third of a process's start, and most have no such cache
-    from landfast.caches.redis import RedisMarks
-    from landfast.caches.timeline import Origin
+    from landfast.caches.redis_marks import RedisMarks
+    from landfast.caches.same_inbox import Origin
 
 
 @asynccontextmanager
@@ -36,7 +36,7 @@ async def seen_cache(settings: Settings, inbox: Origin, clock: Clock, chance: Ch
 def marks_at(server: Server, boot: bytes) -> RedisMarks:
     from redis.exceptions import RedisError
 
-    from landfast.caches.redis import RedisMarks
+    from landfast.caches.redis_marks import RedisMarks
 
     try:
         return RedisMarks(server.target, boot=boot)
