@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from landfast.app.late_inbox import BrokerJournal, LateWakeup, journal_arrived
+from landfast.app.late_inbox import BrokerJournal, LateWakeup, open_late_journal
 from landfast.domain.errors import ConfigError, InboxUnavailableError, JournalUnavailableError, RowRefusedError
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import deliveries
@@ -32,7 +32,7 @@ async def test_a_journal_that_needs_an_absent_inbox_refuses_until_it_is_there_an
         yield journal
         closed.set()
 
-    async with journal_arrived(opening, ManualClock()) as late:
+    async with open_late_journal(opening, ManualClock()) as late:
         with pytest.raises(JournalUnavailableError, match="has not answered"):
             await late.record(deliveries(1))
         await until(lambda: "stream: wrong" in caplog.text, True)
@@ -55,7 +55,7 @@ async def test_an_error_that_nobody_expected_does_not_keep_it_from_being_opened_
             raise answers.pop(0)
         yield MemoryRecorder()
 
-    async with journal_arrived(opening, ManualClock()) as late:
+    async with open_late_journal(opening, ManualClock()) as late:
         await until(lambda: late.journal is not None, True)
     assert "odd" in caplog.text and "too many files" in caplog.text
 
@@ -70,7 +70,7 @@ async def test_a_journal_that_cannot_be_trusted_is_refused_at_the_start() -> Non
         raise ConfigError("journal: in memory")
 
     with pytest.raises(ConfigError, match="in memory"):
-        async with journal_arrived(opening, ManualClock()):
+        async with open_late_journal(opening, ManualClock()):
             pass
 
 

@@ -1,4 +1,4 @@
-"""Keys by address: fetched from a real server over TLS, kept, and bounded."""
+"""PublishedKeys by address: fetched from a real server over TLS, kept, and bounded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from landfast.intake.published_keys import (
     MOST,
     WAITING,
     WITH_CREDENTIALS_IN_A_MINUTE,
-    Keys,
+    PublishedKeys,
 )
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
@@ -109,7 +109,7 @@ def shelf() -> Iterator[Shelf]:
 
 
 async def had(
-    keys: Keys,
+    keys: PublishedKeys,
     url: str,
     *,
     is_outdated: bool = False,
@@ -125,7 +125,7 @@ async def had(
 
 async def test_a_document_is_fetched_once_and_used_until_its_time_is_over(shelf: Shelf) -> None:
     clock = ManualClock()
-    keys = Keys(clock, shelf.fetch)
+    keys = PublishedKeys(clock, shelf.fetch)
     url = f"{shelf.url}/keys#one"
     shelf.documents["/keys"] = (200, b"the keys")
     assert await asyncio.gather(*(had(keys, url) for _ in range(5))) == [None] * 5
@@ -137,7 +137,7 @@ async def test_a_document_is_fetched_once_and_used_until_its_time_is_over(shelf:
 
 async def test_a_post_is_sent_as_it_is(shelf: Shelf) -> None:
     shelf.documents["/get"] = (200, b"{}")
-    assert await had(Keys(ManualClock(), shelf.fetch), f"{shelf.url}/get", post=b'{"key_id":"k"}') is None
+    assert await had(PublishedKeys(ManualClock(), shelf.fetch), f"{shelf.url}/get", post=b'{"key_id":"k"}') is None
     assert shelf.asked == [("/get", b'{"key_id":"k"}')]
 
 
@@ -146,7 +146,7 @@ async def test_what_cannot_be_had_is_tried_again_later_and_not_at_once(
     shelf: Shelf, status: int, document: bytes
 ) -> None:
     clock = ManualClock()
-    keys = Keys(clock, shelf.fetch)
+    keys = PublishedKeys(clock, shelf.fetch)
     shelf.documents["/odd"] = (status, document)
     url = f"{shelf.url}/odd"
     assert isinstance(await had(keys, url), OverloadedError)
@@ -159,8 +159,8 @@ async def test_what_cannot_be_had_is_tried_again_later_and_not_at_once(
 
 async def test_a_server_that_nobody_vouches_for_gives_no_key(shelf: Shelf) -> None:
     shelf.documents["/keys"] = (200, b"the keys")
-    assert isinstance(await had(Keys(ManualClock()), f"{shelf.url}/keys"), OverloadedError)
-    assert isinstance(await had(Keys(ManualClock()), shelf.url.replace("https", "http")), OverloadedError)
+    assert isinstance(await had(PublishedKeys(ManualClock()), f"{shelf.url}/keys"), OverloadedError)
+    assert isinstance(await had(PublishedKeys(ManualClock()), shelf.url.replace("https", "http")), OverloadedError)
 
 
 async def test_whatever_goes_wrong_everybody_who_waits_is_told_and_the_address_is_free_again() -> None:
@@ -171,7 +171,7 @@ async def test_whatever_goes_wrong_everybody_who_waits_is_told_and_the_address_i
         raise ZeroDivisionError("the connection is gone")
 
     clock = ManualClock()
-    keys = Keys(clock, surprising)
+    keys = PublishedKeys(clock, surprising)
     keys.need(KeyNeeded("https://keys.example/"), lost)
     assert isinstance(await had(keys, "https://keys.example/"), OverloadedError)
     clock.advance(ABSENCE + 1)
@@ -179,14 +179,14 @@ async def test_whatever_goes_wrong_everybody_who_waits_is_told_and_the_address_i
 
 
 async def test_strangers_cannot_make_us_fetch_without_end(shelf: Shelf) -> None:
-    keys = Keys(ManualClock(), shelf.fetch)
+    keys = PublishedKeys(ManualClock(), shelf.fetch)
     for number in range(IN_A_MINUTE + 20):
         assert isinstance(await had(keys, f"{shelf.url}/{number}"), OverloadedError)
     assert len(shelf.asked) == IN_A_MINUTE
 
 
 async def test_invented_addresses_of_one_provider_cost_no_other_its_keys(shelf: Shelf) -> None:
-    keys = Keys(ManualClock(), shelf.fetch)
+    keys = PublishedKeys(ManualClock(), shelf.fetch)
     for number in range(IN_A_MINUTE + 5):
         await had(keys, f"{shelf.url}/invented/{number}", owner="paypal")
     shelf.documents["/keys"] = shelf.documents["/fixed"] = (200, b"the keys")
@@ -203,7 +203,7 @@ async def test_fetches_that_hang_keep_no_other_providers_key_waiting() -> None:
             hanging.wait(10)
         return b"the keys"
 
-    keys = Keys(ManualClock(), fetch)
+    keys = PublishedKeys(ManualClock(), fetch)
     for number in range(AT_ONCE):
         assert keys.need(KeyNeeded(f"https://slow.example/{number}"), lambda _: done.set(), owner="paypal") is None
     refused = keys.need(KeyNeeded("https://slow.example/more"), lambda _: None, owner="paypal")
@@ -216,7 +216,7 @@ async def test_fetches_that_hang_keep_no_other_providers_key_waiting() -> None:
 
 
 async def test_credentials_are_sent_for_few_unknown_key_ids(shelf: Shelf) -> None:
-    keys = Keys(ManualClock(), shelf.fetch)
+    keys = PublishedKeys(ManualClock(), shelf.fetch)
     for number in range(20):
         await had(keys, f"{shelf.url}/get#{number}", post=b"credentials", owner="plaid")
     assert len(shelf.asked) == WITH_CREDENTIALS_IN_A_MINUTE
@@ -291,7 +291,7 @@ async def test_a_key_that_cannot_be_kept_counts_all_the_same(shelf: Shelf, tmp_p
 
 
 async def test_only_so_many_requests_wait_for_one_key(shelf: Shelf) -> None:
-    keys = Keys(ManualClock(), shelf.fetch)
+    keys = PublishedKeys(ManualClock(), shelf.fetch)
     shelf.documents["/keys"] = (200, b"the keys")
     asked = await asyncio.gather(*(had(keys, f"{shelf.url}/keys") for _ in range(WAITING + 10)))
     assert asked.count(None) == WAITING and sum(isinstance(each, OverloadedError) for each in asked) == 10
@@ -300,7 +300,7 @@ async def test_only_so_many_requests_wait_for_one_key(shelf: Shelf) -> None:
 
 async def test_strangers_who_ask_for_what_is_not_there_cost_nobody_the_key_that_is(shelf: Shelf) -> None:
     clock = ManualClock()
-    keys = Keys(clock, shelf.fetch)
+    keys = PublishedKeys(clock, shelf.fetch)
     shelf.documents["/keys"] = (200, b"the keys")
     url = f"{shelf.url}/keys"
     assert await had(keys, url) is None
@@ -317,7 +317,7 @@ async def test_strangers_who_ask_for_what_is_not_there_cost_nobody_the_key_that_
 
 async def test_a_set_of_keys_that_cannot_be_renewed_counts_to_the_end_of_its_time(shelf: Shelf) -> None:
     clock = ManualClock()
-    keys = Keys(clock, shelf.fetch)
+    keys = PublishedKeys(clock, shelf.fetch)
     shelf.documents["/keys"] = (200, b"the keys")
     url = f"{shelf.url}/keys"
     assert await had(keys, url) is None
@@ -332,7 +332,7 @@ async def test_a_set_of_keys_that_cannot_be_renewed_counts_to_the_end_of_its_tim
 
 async def test_a_key_id_that_a_fresh_set_does_not_have_is_a_forgers(shelf: Shelf) -> None:
     clock = ManualClock()
-    keys = Keys(clock, shelf.fetch)
+    keys = PublishedKeys(clock, shelf.fetch)
     shelf.documents["/keys"] = (200, b"the keys")
     url = f"{shelf.url}/keys"
     assert await had(keys, url) is None
@@ -366,7 +366,7 @@ def a_desk(shelf: Shelf) -> tuple[Intake, MemoryRecorder, Profile, ManualClock]:
         seen=seen,
         tally=Tally(recorder, boot=BootId(b"boot-one"), clock=clock, sources=["made-up"]),
         clock=clock,
-        keys=Keys(clock, shelf.fetch),
+        keys=PublishedKeys(clock, shelf.fetch),
     )
     return intake, recorder, profile, clock
 

@@ -17,7 +17,7 @@ from landfast.domain.delivery import Delivery, Identity
 from landfast.domain.errors import OverloadedError, RowRefusedError
 from landfast.domain.ids import event_id
 from landfast.intake import record
-from landfast.intake.record import GroupCommit, Outcome
+from landfast.intake.record import GroupCommit, RecordResult
 from landfast.testing.factory import deliveries, delivery
 from tests.intake.desk import CountingWakeup, Desk, MemoryRecorder, body
 
@@ -183,11 +183,11 @@ async def test_duplicates_alone_wake_nobody(desk: Desk) -> None:
     assert desk.wakeup.nudges == 1
 
 
-def put(desk: Desk, key: str, content: bytes) -> asyncio.Future[Outcome]:
+def put(desk: Desk, key: str, content: bytes) -> asyncio.Future[RecordResult]:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     delivery = Delivery.of("stripe", Identity(key, "t"), received_at=now, headers=b"", body=content)
 
-    later: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+    later: asyncio.Future[RecordResult] = asyncio.get_running_loop().create_future()
     desk.group.record([delivery], later.set_result)
     return later
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from landfast.intake.published_keys import Keys
+from landfast.intake.published_keys import PublishedKeys
 from landfast.intake.receive import Intake
 from landfast.intake.unproven import Unproven
 from landfast.testing.clock import ManualClock
@@ -93,4 +93,4 @@ def _wait_for_keys_at(gate: threading.Event, intake: Intake, clock: ManualClock)
         gate.wait(5)
         raise OSError(f"{url} is not there, {post!r}")
 
-    intake._keys = Keys(clock, fetch)
+    intake._keys = PublishedKeys(clock, fetch)

@@ -14,7 +14,7 @@ from landfast.domain.census import SourceTally
 from landfast.domain.errors import FramingError
 from landfast.intake.source import Source
 from landfast.web.http.bodies import CHUNKS_IN_A_TURN, MEAN_CHUNK_BYTES, SMALL_CHUNKS, ChunkedBody
-from landfast.web.http.connections import Front, Limits
+from landfast.web.http.connections import Connections, Limits
 from landfast.web.http.protocol import STEPS_IN_A_TURN, Connection
 from tests.fuzz.protocol import Wire
 from tests.intake.desk import Desk, body, source
@@ -30,9 +30,9 @@ class Line:
     def __init__(self, *sources: Source) -> None:
         self.desk = Desk(sources=sources) if sources else Desk()
         self.now = 1000.0
-        self.front = Front(self.desk.intake, limits=Limits(), time=lambda: self.now)
+        self.connections = Connections(self.desk.intake, limits=Limits(), time=lambda: self.now)
         self.wire = Wire()
-        self.wire.connection = self.connection = Connection(self.front)
+        self.wire.connection = self.connection = Connection(self.connections)
         self.connection.connection_made(self.wire)  # type: ignore[arg-type]  # as much of a transport as is used
 
     async def turns_until(self, holds: Callable[[], bool]) -> int:
@@ -140,7 +140,7 @@ async def test_bytes_that_came_fast_buy_no_silence() -> None:
     assert line.connection.deadline <= line.now + Limits().request_seconds
     assert line.desk.unproven.total == len(content) - 1 + line.connection._head_bytes
     line.now += Limits().request_seconds
-    line.front.sweep(line.now)
+    line.connections.sweep(line.now)
     assert line.wire.answers[0].startswith(b"HTTP/1.1 408 ") and line.desk.unproven.total == 0
     assert line.desk.count() == SourceTally(1, 0, 0, 1)
 

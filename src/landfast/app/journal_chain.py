@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from landfast.app.durability_watch import DurabilityWatch, WatchedJournal, watching
-from landfast.app.late_inbox import journal_arrived
+from landfast.app.late_inbox import open_late_journal
 from landfast.app.stores import InboxStore
 from landfast.config import Settings
 from landfast.domain.ids import BootId
@@ -39,7 +39,7 @@ async def _nothing() -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Journaled:
+class JournalChain:
     """A journal, and what there is to know of it."""
 
     journal: Journal
@@ -77,9 +77,9 @@ def check_spool(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def journaled(
+async def journal_chain(
     settings: Settings, inbox: InboxStore, *, clock: Clock, seen: Seen, wakeup: Wakeup, seal: Seal
-) -> AsyncIterator[Journaled]:
+) -> AsyncIterator[JournalChain]:
     async with AsyncExitStack() as stack:
         watch = DurabilityWatch("inbox", inbox.hazards, clock)
         await stack.enter_async_context(watching(watch))
@@ -90,13 +90,13 @@ async def journaled(
             from landfast.app.broker import open_journal
 
             opening = partial(open_journal, settings, inbox, otherwise=direct, seal=seal)
-            late = await stack.enter_async_context(journal_arrived(opening, clock))
+            late = await stack.enter_async_context(open_late_journal(opening, clock))
             watch = DurabilityWatch("journal", late.hazards, clock)
             await stack.enter_async_context(watching(watch))
             first, name = WatchedJournal(late, watch), "journal"
         if settings.spool is None:
             alone = Alone(first, clock=clock, name=name)
-            yield Journaled(alone, lambda: alone.where, name, unsafe=lambda: watch.unsafe)
+            yield JournalChain(alone, lambda: alone.where, name, unsafe=lambda: watch.unsafe)
             return
         spool = await stack.enter_async_context(_spool(settings, settings.spool, inbox.boot, clock, seal))
         # It may come back as an older self: what it has forgotten must not be a duplicate.
@@ -120,7 +120,7 @@ async def journaled(
         )
         stack.push_async_callback(drainer.close)
         drainer.start()
-        yield Journaled(
+        yield JournalChain(
             fallback,
             lambda: fallback.where,
             name,

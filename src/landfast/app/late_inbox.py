@@ -52,7 +52,7 @@ class LateWakeup:
 
 
 @asynccontextmanager
-async def arrived(
+async def open_late_inbox(
     settings: Settings, clock: Clock, chance: Chance, seal: Seal
 ) -> AsyncIterator[tuple[InboxStore, LateWakeup]]:
     """Opened and brought up to date. Where there is a spool or a journal, an inbox that does not answer is opened as
@@ -127,7 +127,7 @@ class LateJournal:
 
 
 @asynccontextmanager
-async def journal_arrived(
+async def open_late_journal(
     opening: Callable[[], AbstractAsyncContextManager[BrokerJournal]], clock: Clock
 ) -> AsyncIterator[LateJournal]:
     """Opened now; or, while the inbox is away, as soon as it has said who it is."""

@@ -122,7 +122,7 @@ class _Life:
     async def _serve(self, intake: Intake, worker: InlineWorker) -> None:
         """Until the end. A worker that fails meanwhile is not intake's business."""
         ready = intake.ready
-        intake.ready = lambda: worker.beside(ready())
+        intake.ready = lambda: worker.added_to(ready())
         working = asyncio.create_task(worker.run())
         try:
             await worker.opened

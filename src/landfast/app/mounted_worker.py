@@ -37,7 +37,7 @@ class InlineWorker:
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """The first opening. A worker that fails later starts again; one that cannot even start is an error."""
 
-    def beside(self, ready: Readiness) -> Readiness:
+    def added_to(self, ready: Readiness) -> Readiness:
         """The same, with a word about this worker. It never makes intake less ready."""
         return msgspec.structs.replace(ready, layers={**ready.layers, **self._notices()})
 

@@ -19,13 +19,13 @@ LOOK_EVERY = 1.0
 """Seconds: as often as workers look. Load balancers ask more often, and are answered from memory."""
 
 
-class Noticeboard:
+class PausedSwitches:
     def __init__(self, board: Switchboard, clock: Clock) -> None:
         self._board = board
         self._clock = clock
         self._notices: Mapping[str, str] = {}
 
-    def beside(self, ready: Readiness) -> Readiness:
+    def added_to(self, ready: Readiness) -> Readiness:
         """The same, with what is paused and which breakers are open."""
         return msgspec.structs.replace(ready, layers={**ready.layers, **self._notices})
 
@@ -47,8 +47,8 @@ class Noticeboard:
 
 
 @asynccontextmanager
-async def noticeboard(board: Switchboard, clock: Clock) -> AsyncIterator[Noticeboard]:
-    notices = Noticeboard(board, clock)
+async def paused_switches(board: Switchboard, clock: Clock) -> AsyncIterator[PausedSwitches]:
+    notices = PausedSwitches(board, clock)
     watching = asyncio.create_task(notices.watch())
     try:
         yield notices

@@ -12,9 +12,9 @@ from typing import Any
 from landfast import telemetry
 from landfast.app.durability_watch import DurabilityWatch, watching
 from landfast.app.extras import check_extras
-from landfast.app.journal_chain import check_spool, journaled
-from landfast.app.late_inbox import arrived
-from landfast.app.paused_switches import noticeboard
+from landfast.app.journal_chain import check_spool, journal_chain
+from landfast.app.late_inbox import open_late_inbox
+from landfast.app.paused_switches import paused_switches
 from landfast.app.seen_cache import seen_cache
 from landfast.app.sources import source_of
 from landfast.app.stores import Stores, make_wakeup, open_stores, seal_of
@@ -49,9 +49,9 @@ async def intake(
     check_spool(settings)
     seal = seal_of(settings)
     async with (
-        arrived(settings, clock, chance, seal) as (inbox, wakeup),
+        open_late_inbox(settings, clock, chance, seal) as (inbox, wakeup),
         seen_cache(settings, inbox, clock, chance) as seen,
-        noticeboard(inbox, clock) as notices,
+        paused_switches(inbox, clock) as paused,
     ):
         admission = Admission(
             sources,
@@ -66,13 +66,13 @@ async def intake(
             boot=inbox.boot,
             clock=clock,
             sources=names,
-            # While only duplicates come, nobody but the tally notices that the inbox was away, and may be an older one.
+            # While only duplicates come, nobody but the tally paused that the inbox was away, and may be an older one.
             # What the spool has taken meanwhile stays known, or a storm would fill it.
-            on_outage=lambda: None if kept.is_outage() else seen.clear(),
-            meters=lambda: {**seen.meters(), **recorder.meters(), **kept.meters(), **intake.repeats.meters()},
+            on_outage=lambda: None if chain.is_outage() else seen.clear(),
+            meters=lambda: {**seen.meters(), **recorder.meters(), **chain.meters(), **intake.repeats.meters()},
         )
-        async with journaled(settings, inbox, clock=clock, seen=seen, wakeup=wakeup, seal=seal) as kept:
-            recorder = GroupCommit(kept.journal, seen=seen, wakeup=wakeup, has_neighbours=len(sources) > 1)
+        async with journal_chain(settings, inbox, clock=clock, seen=seen, wakeup=wakeup, seal=seal) as chain:
+            recorder = GroupCommit(chain.journal, seen=seen, wakeup=wakeup, has_neighbours=len(sources) > 1)
             tally.start()
             try:
                 intake = Intake(
@@ -84,15 +84,15 @@ async def intake(
                     keys=Keys(clock, folder=_key_folder(settings)),
                     known=PROFILES.values,
                     admission=admission,
-                    ready=lambda: notices.beside(kept.ready()),
+                    ready=lambda: paused.added_to(chain.ready()),
                 )
                 intake.fetch_keys()
                 yield intake
             finally:
                 # The tally last: what the recorder still has in hand is counted when it is answered.
                 await recorder.close()
-                await kept.settle()
-                await _last_word(tally, is_heard=not kept.is_outage())
+                await chain.settle()
+                await _last_word(tally, is_heard=not chain.is_outage())
 
 
 def _key_folder(settings: Settings) -> KeyFolder | None:

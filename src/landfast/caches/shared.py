@@ -12,7 +12,7 @@ from landfast import telemetry
 from landfast.caches.local import LocalSeen
 from landfast.caches.redis_marks import IN_FLIGHT_MARK, RedisMarks, Timeline
 from landfast.caches.same_inbox import Origin
-from landfast.caches.upkeep import Tender
+from landfast.caches.upkeep import Upkeep
 from landfast.domain.ids import EventId
 from landfast.ports.clock import Clock
 from landfast.ports.seen import Look
@@ -35,7 +35,7 @@ class SharedSeen:
         """`name` is the server's, for the log."""
         self._local = LocalSeen()
         self._marks = marks
-        self._tender = Tender(marks, inbox, self._local, clock=clock, name=name)
+        self._tender = Upkeep(marks, inbox, self._local, clock=clock, name=name)
         self._clock = clock
         self._name = name
         self._hits = self._misses = self._in_flight = self._unanswered = self._foreign = 0

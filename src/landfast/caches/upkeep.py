@@ -40,7 +40,7 @@ GOODBYE = 0.5
 """Seconds in which an orderly stop tells what it has not told yet."""
 
 
-class Tender:
+class Upkeep:
     def __init__(self, marks: RedisMarks, inbox: Origin, local: LocalSeen, *, clock: Clock, name: str) -> None:
         self._marks = marks
         self._inbox = inbox

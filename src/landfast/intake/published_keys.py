@@ -61,7 +61,7 @@ class _Kept(NamedTuple):
     tried_at: float
 
 
-class Keys(Mapping[str, bytes]):
+class PublishedKeys(Mapping[str, bytes]):
     def __init__(self, clock: Clock, fetch: Fetch = fetch_https, folder: KeyFolder | None = None) -> None:
         self._clock = clock
         self._fetch = fetch

@@ -32,8 +32,8 @@ from landfast.domain.readiness import Readiness
 from landfast.intake.admission import Admission
 from landfast.intake.answers import answer_to
 from landfast.intake.published_keys import DEADLINE as KEY_SECONDS
-from landfast.intake.published_keys import Keys
-from landfast.intake.record import Conclude, Outcome
+from landfast.intake.published_keys import PublishedKeys
+from landfast.intake.record import Conclude, RecordResult
 from landfast.intake.repeats import Repeats
 from landfast.intake.reports import Reports
 from landfast.intake.source import Source
@@ -55,7 +55,7 @@ Answered = Callable[[Answer], None]
 """Told the answer to a request, once."""
 
 
-class Records(Protocol):
+class DeliveryRecorder(Protocol):
     """What makes deliveries durable: `intake.record.GroupCommit`."""
 
     def record(self, deliveries: Sequence[Delivery], conclude: Conclude) -> None: ...
@@ -79,11 +79,11 @@ class Intake:
         self,
         sources: Iterable[Source],
         *,
-        recorder: Records,
+        recorder: DeliveryRecorder,
         seen: Seen,
         tally: Tally,
         clock: Clock,
-        keys: Keys | None = None,
+        keys: PublishedKeys | None = None,
         known: Callable[[], Iterable[Provider]] = tuple,
         admission: Admission | None = None,
         unproven: Unproven | None = None,
@@ -99,7 +99,7 @@ class Intake:
         self._tally = tally
         self._clock = clock
         self.repeats = Repeats()
-        self._keys = Keys(clock) if keys is None else keys
+        self._keys = PublishedKeys(clock) if keys is None else keys
         self.reports = Reports(self._routes.values(), clock=clock, known=known, keys=self._keys)
 
     def fetch_keys(self) -> None:
@@ -202,11 +202,11 @@ class Intake:
             telemetry.warn("subscription_waits", source=source.name, address=greeting.visit)
         return greeting.answer
 
-    def _conclude(self, source: Source, first: EventId, answered: Answered, outcome: Outcome) -> None:
+    def _conclude(self, source: Source, first: EventId, answered: Answered, outcome: RecordResult) -> None:
         self._admission.leave(source)
         answered(self._answer(source, first, outcome))
 
-    def _answer(self, source: Source, first: EventId, outcome: Outcome) -> Answer:
+    def _answer(self, source: Source, first: EventId, outcome: RecordResult) -> Answer:
         if isinstance(outcome, Exception):
             return self._reject(source.name, outcome)
         again = [row.event_id for row in outcome if not row.is_new]

@@ -30,8 +30,8 @@ TWIN_WAIT = 0.03
 """Seconds that a request waits, once, for another intake that is recording its event: several COMMITs on a good disk.
 If that one has died, its sender has lost no more than this."""
 
-Outcome = Sequence[Recorded] | Exception
-Conclude = Callable[[Outcome], None]
+RecordResult = Sequence[Recorded] | Exception
+Conclude = Callable[[RecordResult], None]
 """Told what became of a request. Called exactly once, after the COMMIT."""
 Knows = Callable[[EventId], bool]
 

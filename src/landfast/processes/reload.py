@@ -13,7 +13,7 @@ from landfast.processes.supervisor import READY_WITHIN, Supervisor
 from landfast.processes.systemd import Notices
 
 
-class Renewal:
+class Reload:
     def __init__(
         self, supervisor: Supervisor, *, trial: Callable[[IO[bytes]], Awaitable[Child]], notices: Notices
     ) -> None:

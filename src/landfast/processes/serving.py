@@ -21,8 +21,8 @@ from landfast.processes.give_back import abandon
 from landfast.processes.lifeline import Lifeline
 from landfast.processes.lives import News
 from landfast.processes.plan import Plan
-from landfast.processes.reload import Renewal
-from landfast.processes.starting import Crew
+from landfast.processes.reload import Reload
+from landfast.processes.starting import Starter
 from landfast.processes.supervisor import Supervisor
 from landfast.processes.systemd import Notices
 from landfast.web.http.listener import listen, refuse_newcomers
@@ -40,9 +40,9 @@ async def serve(
     check(inbox, tls_cert=plan.tls_cert, tls_key=plan.tls_key)
     _check_numbers(inbox, plan)
     with _listening(plan) as listener:
-        crew, notices = Crew(plan, listener), Notices()
-        supervisor = _supervisor(inbox, plan, crew, tell)
-        renewal = Renewal(supervisor, trial=crew.trial, notices=notices)
+        starter, notices = Starter(plan, listener), Notices()
+        supervisor = _supervisor(inbox, plan, starter, tell)
+        renewal = Reload(supervisor, trial=starter.trial, notices=notices)
         migrating = asyncio.ensure_future(_migrate(inbox, plan))
 
         def stop() -> None:
@@ -77,12 +77,12 @@ async def serve(
         return await _run(supervisor, beside, lifeline)
 
 
-def _supervisor(inbox: Inbox, plan: Plan, crew: Crew, tell: Callable[[News], None]) -> Supervisor:
+def _supervisor(inbox: Inbox, plan: Plan, starter: Starter, tell: Callable[[News], None]) -> Supervisor:
     return Supervisor(
         intakes=plan.numbers["intake"],
         workers=plan.numbers["worker"],
         drainers=plan.numbers["drainer"],
-        start=crew.start,
+        start=starter.start,
         abandon=partial(abandon, inbox),
         clock=inbox.clock,
         chance=inbox.chance,

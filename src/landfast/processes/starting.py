@@ -15,7 +15,7 @@ from landfast.processes.worker_alone import suspects_command
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class Starter:
     plan: Plan
     listener: socket.socket | None
     """What the intakes share."""

@@ -43,23 +43,25 @@ ROOM = 64
 class Sweepable(Protocol):
     deadline: float
 
-    def expire(self) -> None: ...
+    def end_late(self) -> None: ...
 
-    def expel(self) -> None: ...
+    def end_for_room(self) -> None: ...
 
-    def let_go_if_idle(self) -> None: ...
+    def end_if_idle(self) -> None: ...
 
-    def cut(self) -> None: ...
+    def end_now(self) -> None: ...
 
 
-class Front:
+class Connections:
+    """Those that are open, and what they share."""
+
     def __init__(self, intake: Intake, *, limits: Limits, time: Callable[[], float], is_secure: bool = False) -> None:
         self.intake = intake
         self.limits = limits
         self.time = time
         self.is_secure = is_secure
         """Whether what arrives here came through TLS of our own."""
-        self.connections: set[Sweepable] = set()
+        self.open: set[Sweepable] = set()
         self.unproven = intake.unproven
         self.is_draining = False
         """Each answer is the last of its connection."""
@@ -68,44 +70,44 @@ class Front:
 
     @property
     def is_full(self) -> bool:
-        return len(self.connections) - len(self._expelled) >= self.limits.connections
+        return len(self.open) - len(self._expelled) >= self.limits.connections
 
     def make_room(self) -> bool:
         """Expel whoever is nearest to its deadline: one that lingers, or else is slow, or else has been idle the
         longest. So a crowd of slow connections makes room for good ones, and not the other way round. Never one whose
         event is being stored, which has no deadline; False if there are only such."""
         if not self._expendable:
-            waiting = [(c.deadline, c) for c in self.connections - self._expelled if c.deadline < math.inf]
+            waiting = [(c.deadline, c) for c in self.open - self._expelled if c.deadline < math.inf]
             self._expendable = heapq.nsmallest(ROOM, waiting, key=_deadline)[::-1]
         while self._expendable:
             deadline, connection = self._expendable.pop()
             # Any other may have been busy since it was put on the list.
-            if connection.deadline == deadline and connection in self.connections:
+            if connection.deadline == deadline and connection in self.open:
                 self._expelled.add(connection)
-                connection.expel()
+                connection.end_for_room()
                 return True
         return False
 
     def sweep(self, now: float) -> bool:
         """End what was past its deadline then; True if there is more of it. One sweep for all, because a timer that is
         armed and cancelled for every request would cost more than reading the request does."""
-        late = [c for c in self.connections if c.deadline <= now]
+        late = [c for c in self.open if c.deadline <= now]
         for connection in late[:SWEPT_AT_ONCE]:
-            connection.expire()
+            connection.end_late()
         return len(late) > SWEPT_AT_ONCE
 
     def let_idle_go(self) -> None:
         """Close what is idle; the rest closes after its answer."""
-        for connection in list(self.connections):
-            connection.let_go_if_idle()
+        for connection in list(self.open):
+            connection.end_if_idle()
 
-    def cut(self) -> None:
+    def end_now(self) -> None:
         """Nobody gets more time."""
-        for connection in list(self.connections):
-            connection.cut()
+        for connection in list(self.open):
+            connection.end_now()
 
-    def leave(self, connection: Sweepable) -> None:
-        self.connections.discard(connection)
+    def forget(self, connection: Sweepable) -> None:
+        self.open.discard(connection)
         self._expelled.discard(connection)
 
 

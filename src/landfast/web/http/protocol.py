@@ -22,7 +22,7 @@ from landfast.intake.answers import answer_to
 from landfast.intake.receive import Admitted
 from landfast.web.health import vital_sign
 from landfast.web.http.bodies import ChunkedBody, SizedBody
-from landfast.web.http.connections import Front
+from landfast.web.http.connections import Connections
 from landfast.web.http.framing import Start, end_of_head, parse_head
 from landfast.web.http.responses import CONTINUE, render
 
@@ -42,8 +42,8 @@ class Phase(Enum):
 
 
 class Connection(asyncio.Protocol):
-    def __init__(self, front: Front) -> None:
-        self._front = front
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
         self._phase = Phase.HEAD
         self._buffer = b""
         self._start: Start | None = None
@@ -64,23 +64,23 @@ class Connection(asyncio.Protocol):
         self._held = 0
         """Bytes that are counted as unproven."""
         self._peer = ""
-        self.deadline = front.time() + front.limits.request_seconds
+        self.deadline = connections.time() + connections.limits.request_seconds
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername")
         self._peer = peer[0] if isinstance(peer, tuple) else ""
-        is_full = self._front.is_full and not self._front.make_room()
-        self._front.connections.add(self)
+        is_full = self._connections.is_full and not self._connections.make_room()
+        self._connections.open.add(self)
         if is_full:
-            self._send(self._front.intake.busy(), closes=True)
+            self._send(self._connections.intake.busy(), closes=True)
             self._close()
 
     def data_received(self, data: bytes) -> None:
         phase = self._phase
         if phase is Phase.LINGERING:
             self._lingered += len(data)
-            if self._lingered > self._front.limits.linger_bytes:
+            if self._lingered > self._connections.limits.linger_bytes:
                 self._transport.abort()
         elif phase is Phase.ANSWERING or self._is_choked or self._is_in_line:
             # One request at a time: what comes early waits in the kernel, at the sender's cost.
@@ -96,7 +96,7 @@ class Connection(asyncio.Protocol):
                 self._advance()
                 # Of a new connection the first request has its deadline already, and its first byte buys no time.
                 if is_first and self._is_used and self._is_midway():
-                    self.deadline = self._front.time() + self._front.limits.request_seconds
+                    self.deadline = self._connections.time() + self._connections.limits.request_seconds
         if self._buffer or self._held or self._body is not None:
             self._count_bytes()
 
@@ -115,11 +115,11 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         if self._phase is Phase.BODY:
-            self._front.intake.refuse(self._source_name(), FramingError("the connection was lost in the body"))
+            self._connections.intake.refuse(self._source_name(), FramingError("the connection was lost in the body"))
             self._forget_request()
         # In ANSWERING the event is being stored, whoever is there to hear of it.
         self._phase = Phase.CLOSING
-        self._front.leave(self)
+        self._connections.forget(self)
         self._let_go_of_bytes()
 
     def pause_writing(self) -> None:
@@ -131,7 +131,7 @@ class Connection(asyncio.Protocol):
             self._wait_for_a_request()
         self._go_on()
 
-    def expire(self) -> None:
+    def end_late(self) -> None:
         """The deadline has passed."""
         if self._is_midway() and not self._is_choked:
             self._refuse(FramingError("too slow", status=_TOO_SLOW))
@@ -140,11 +140,11 @@ class Connection(asyncio.Protocol):
         else:
             self._transport.abort()
 
-    def expel(self) -> None:
+    def end_for_room(self) -> None:
         """Its place is needed. Without lingering, as that would keep the place."""
         if self._is_midway() and not self._is_choked:
             error = OverloadedError("its place was needed")
-            self._send(self._front.intake.refuse(self._source_name(), error), closes=True)
+            self._send(self._connections.intake.refuse(self._source_name(), error), closes=True)
             self._forget_request()
             self._close()
         elif self._phase is Phase.HEAD and not self._is_choked:
@@ -158,14 +158,14 @@ class Connection(asyncio.Protocol):
             self._buffer = b""
             self._is_ended = True
         else:
-            self.expel()
+            self.end_for_room()
 
-    def let_go_if_idle(self) -> None:
+    def end_if_idle(self) -> None:
         # One that has not brought a request yet is no idle one: its sender waits for an answer, or is about to.
         if self._phase is Phase.HEAD and self._is_used and not self._buffer:
             self._close()
 
-    def cut(self) -> None:
+    def end_now(self) -> None:
         self._transport.abort()
 
     def _advance(self) -> None:
@@ -191,17 +191,17 @@ class Connection(asyncio.Protocol):
         end = end_of_head(self._buffer)
         if end < 0:
             return False
-        start = self._start = parse_head(self._buffer[:end], self._peer, self._front.is_secure)
+        start = self._start = parse_head(self._buffer[:end], self._peer, self._connections.is_secure)
         head = start.head
         length = head.content_length or 0
         is_whole = not start.is_chunked and len(self._buffer) - end >= length
         body = self._buffer[end : end + length] if is_whole else b""
         self._buffer = self._buffer[end + len(body) :]
-        if head.method != "POST" and (sign := vital_sign(head, self._front.intake.ready)) is not None:
+        if head.method != "POST" and (sign := vital_sign(head, self._connections.intake.ready)) is not None:
             self._answer_early(sign, is_whole=is_whole)
             return True
         try:
-            admitted = self._front.intake.admit(head)
+            admitted = self._connections.intake.admit(head)
         except Exception as error:  # noqa: BLE001 - intake has counted and logged it
             self._answer_early(answer_to(error), is_whole=is_whole)
             return True
@@ -235,7 +235,7 @@ class Connection(asyncio.Protocol):
 
     def _receive(self, admitted: Admitted, body: bytes) -> None:
         self._admitted = None  # from here on intake answers for it, whatever becomes of the connection
-        answer = self._front.intake.receive(admitted, body, self._answered)
+        answer = self._connections.intake.receive(admitted, body, self._answered)
         if answer is not None:
             self._answer(answer)
         else:
@@ -251,7 +251,7 @@ class Connection(asyncio.Protocol):
         """The request was read to its end: the connection may go on."""
         start = self._start
         is_last = not self._buffer and self._is_ended
-        closes = answer.close or start is None or not start.keeps_alive or is_last or self._front.is_draining
+        closes = answer.close or start is None or not start.keeps_alive or is_last or self._connections.is_draining
         self._send(answer, closes=closes)
         self._start = None
         if closes and self._buffer:
@@ -265,9 +265,9 @@ class Connection(asyncio.Protocol):
         self._wait_for_a_request()
 
     def _wait_for_a_request(self) -> None:
-        limits = self._front.limits
+        limits = self._connections.limits
         is_hurried = self._buffer or self._is_choked
-        self.deadline = self._front.time() + (limits.request_seconds if is_hurried else limits.idle_seconds)
+        self.deadline = self._connections.time() + (limits.request_seconds if is_hurried else limits.idle_seconds)
 
     def _answer_early(self, answer: Answer, *, is_whole: bool) -> None:
         if is_whole:
@@ -278,7 +278,7 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, error: Exception) -> None:
         """The rest of the request, and so everything behind it, stays unread."""
-        self._send(self._front.intake.refuse(self._source_name(), error), closes=True)
+        self._send(self._connections.intake.refuse(self._source_name(), error), closes=True)
         self._linger()
 
     def _send(self, answer: Answer, *, closes: bool) -> None:
@@ -327,14 +327,14 @@ class Connection(asyncio.Protocol):
         """The answer is sent, and the client may still be sending: read on for a while, so that it gets to see it."""
         self._forget_request()
         self._phase = Phase.LINGERING
-        self.deadline = self._front.time() + self._front.limits.linger_seconds
+        self.deadline = self._connections.time() + self._connections.limits.linger_seconds
         if self._transport.can_write_eof():
             self._transport.write_eof()
 
     def _close(self) -> None:
         self._buffer = b""
         self._phase = Phase.CLOSING
-        self.deadline = self._front.time() + self._front.limits.linger_seconds
+        self.deadline = self._connections.time() + self._connections.limits.linger_seconds
         self._transport.close()
 
     def _forget_request(self) -> None:
@@ -343,15 +343,15 @@ class Connection(asyncio.Protocol):
 
     def _buy_time(self, size: int) -> None:
         """A body that comes fast enough has all the time that it needs. What it has come too fast buys no silence."""
-        limits = self._front.limits
-        longest = self._front.time() + limits.request_seconds
+        limits = self._connections.limits
+        longest = self._connections.time() + limits.request_seconds
         self.deadline = min(self.deadline + size / limits.body_rate, longest)
 
     def _count_bytes(self) -> None:
         held = len(self._buffer) + (0 if self._body is None else self._body.size + self._head_bytes)
         if held != self._held:
             self._held = held
-            self._front.unproven.hold(self, self._source_name() or "", held)
+            self._connections.unproven.hold(self, self._source_name() or "", held)
 
     def _let_go_of_bytes(self) -> None:
         self._buffer = b""
