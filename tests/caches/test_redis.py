@@ -12,7 +12,7 @@ import pytest
 from landfast.caches import redis_marks, upkeep
 from landfast.caches.redis_marks import RedisMarks, Timeline
 from landfast.domain.ids import InboxId, full_mark
-from landfast.intake.remembering import RememberingJournal
+from landfast.intake.durability.remembering import RememberingJournal
 from tests.caches.branch import Branch, branch, delivery, event_of, until
 from tests.valkey import Valkey
 

@@ -20,7 +20,7 @@ import pytest
 
 from landfast.demo.naive import SCHEMA, handle_webhook
 from landfast.demo.sender import Sender
-from landfast.processes.lifeline import GRACE
+from landfast.processes.children.lifeline import GRACE
 
 COMMAND = (sys.executable, "-m", "landfast", "demo", "--deliveries", "500")
 IN_TERMINAL = (

@@ -25,7 +25,7 @@ from landfast.config import Settings, load
 from landfast.config.setting_keys import KEYS
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.readiness import Readiness
-from landfast.processes.lifeline import GRACE
+from landfast.processes.children.lifeline import GRACE
 from landfast.web.health import vital_sign
 from tests.deploy import plain_yaml
 from tests.valkey import STARTS_WITHIN

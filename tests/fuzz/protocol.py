@@ -19,8 +19,8 @@ from random import Random
 from typing import Any
 
 from landfast.domain.census import SourceTally
+from landfast.intake.policy.unproven import Unproven
 from landfast.intake.source import Source
-from landfast.intake.unproven import Unproven
 from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.web.http.bodies import LINE_LIMIT, ChunkedBody

@@ -16,10 +16,10 @@ from landfast.domain.census import SourceTally
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import ForbiddenError, OverloadedError, TooManyError
 from landfast.domain.ids import EventId
-from landfast.intake import admission as admission_module
-from landfast.intake.admission import Admission, Bucket
 from landfast.intake.answers import WAITS, answer_to, later
-from landfast.intake.origin import Networks, address_of, origin_of
+from landfast.intake.policy import admission as admission_module
+from landfast.intake.policy.admission import Admission, Bucket
+from landfast.intake.policy.origin import Networks, address_of, origin_of
 from landfast.testing.clock import ManualClock, SeededChance
 from tests.intake.desk import Desk, body, source
 

@@ -12,10 +12,10 @@ import pytest
 
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import InboxUnavailableError
-from landfast.intake import drain
-from landfast.intake.drain import IDLE, RATE, Drainer
-from landfast.intake.outage import SLOW, Outage
-from landfast.intake.strict import StrictJournal
+from landfast.intake.durability import drain
+from landfast.intake.durability.drain import IDLE, RATE, Drainer
+from landfast.intake.durability.outage import SLOW, Outage
+from landfast.intake.durability.strict import StrictJournal
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import DAWN, deliveries, delivery
 from tests.inboxes.sqlite_bench import SqliteBench

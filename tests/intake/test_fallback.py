@@ -15,10 +15,10 @@ import pytest
 
 from landfast.domain.census import SourceTally
 from landfast.domain.errors import RowRefusedError
-from landfast.intake import fallback as fallback_module
-from landfast.intake.drain import Drainer
-from landfast.intake.fallback import Alone, Fallback
-from landfast.intake.outage import Outage
+from landfast.intake.durability import fallback as fallback_module
+from landfast.intake.durability.drain import Drainer
+from landfast.intake.durability.fallback import Alone, Fallback
+from landfast.intake.durability.outage import Outage
 from landfast.journals import spool as spool_module
 from landfast.journals.spool import Spool
 from landfast.testing.clock import ManualClock

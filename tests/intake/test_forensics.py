@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import UnverifiedError
-from landfast.intake import case, guesser, reports
-from landfast.intake.case import Case, Diagnosis
-from landfast.intake.forensics import diagnose
-from landfast.intake.reports import Reports
+from landfast.intake.diagnosis import case, guesser, reports
+from landfast.intake.diagnosis.case import Case, Diagnosis
+from landfast.intake.diagnosis.forensics import diagnose
+from landfast.intake.diagnosis.reports import Reports
 from landfast.intake.source import Source
 from landfast.intake.verify import present, verify
 from landfast.ports.provider import Provider, Secret

@@ -20,9 +20,10 @@ from landfast.caches.local import LocalSeen
 from landfast.domain.answer import Answer
 from landfast.domain.errors import OverloadedError, UnverifiedError
 from landfast.domain.ids import BootId
-from landfast.intake.fetch import LARGEST, certified, fetch_https
-from landfast.intake.key_folder import KeptKey, KeyFolder
-from landfast.intake.published_keys import (
+from landfast.intake.counting.tally import Tally
+from landfast.intake.keys.fetch import LARGEST, certified, fetch_https
+from landfast.intake.keys.key_folder import KeptKey, KeyFolder
+from landfast.intake.keys.published_keys import (
     ABSENCE,
     AT_ONCE,
     IN_A_MINUTE,
@@ -35,7 +36,6 @@ from landfast.intake.published_keys import (
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
-from landfast.intake.tally import Tally
 from landfast.ports.provider import KeyNeeded, Secret
 from landfast.providers.profile import Profile
 from landfast.providers.schemes.algorithms import encode

@@ -10,8 +10,8 @@ from landfast.app.sources import source_of
 from landfast.config import Settings, load
 from landfast.config.settings import SecretSettings, SourceSettings
 from landfast.domain.delivery import Head, Headers
-from landfast.intake import repeats
-from landfast.intake.repeats import Repeats
+from landfast.intake.counting import repeats
+from landfast.intake.counting.repeats import Repeats
 from landfast.intake.source import Source
 from landfast.providers import provider
 from landfast.testing.signing import sample, signed_request

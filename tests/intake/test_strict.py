@@ -15,8 +15,8 @@ from landfast.domain.delivery import Delivery
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
+from landfast.intake.durability.strict import StrictJournal
 from landfast.intake.storable import TEXT_LIMIT
-from landfast.intake.strict import StrictJournal
 from landfast.testing.conformance.inbox.bench import DrivenInbox, claim, look
 from landfast.testing.crash import crash_at
 from landfast.testing.factory import DAWN, delivery

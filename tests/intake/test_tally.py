@@ -9,8 +9,8 @@ import pytest
 
 from landfast.domain.census import SourceTally, TallyReport
 from landfast.domain.ids import BootId, EventId
-from landfast.intake import tally as tally_module
-from landfast.intake.tally import Tally
+from landfast.intake.counting import tally as tally_module
+from landfast.intake.counting.tally import Tally
 from landfast.testing.clock import ManualClock
 from tests.intake.desk import Desk, MemoryRecorder, body
 

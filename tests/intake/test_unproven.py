@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from landfast.intake.published_keys import PublishedKeys
+from landfast.intake.keys.published_keys import PublishedKeys
+from landfast.intake.policy.unproven import Unproven
 from landfast.intake.receive import Intake
-from landfast.intake.unproven import Unproven
 from landfast.testing.clock import ManualClock
 from tests.intake.test_keys import Shelf, a_desk, delivered, shelf
 

@@ -12,7 +12,7 @@ import pytest
 
 from landfast.domain.delivery import ALWAYS_SIBLINGS, NO_SIBLINGS, Delivery, Siblings
 from landfast.domain.lifecycle import State
-from landfast.intake.strict import StrictJournal
+from landfast.intake.durability.strict import StrictJournal
 from landfast.testing.conformance.inbox.bench import DrivenInbox, look
 from landfast.testing.factory import delivery
 from tests.inboxes.postgres_bench import PostgresBench

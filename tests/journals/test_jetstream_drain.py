@@ -26,7 +26,7 @@ from tests.journals.jetstream_bench import MAC_KEY, Bench, Elsewhere, drained, s
 
 KILLED_BETWEEN = """
 import asyncio, os, signal, sys
-from landfast.intake.drain import Drainer
+from landfast.intake.durability.drain import Drainer
 from landfast.journals.jetstream_backlog import JetStreamBacklog
 from landfast.testing.clock import ManualClock
 from tests.journals.jetstream_bench import INBOX, MAC_KEY, sqlite_inbox

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from landfast.demo.load import Connection
-from landfast.intake.outage import SLOW
+from landfast.intake.durability.outage import SLOW
 from tests.journals.outages import SlowProxy, descriptors, drained, last, load, problems, with_spool
 from tests.servers import Postgres
 from tests.shops import ORDER, Shop, postgres_shop, until

@@ -10,7 +10,7 @@ import pytest
 
 from landfast.domain.errors import ConfigError, JournalUnavailableError
 from landfast.domain.ids import BootId
-from landfast.intake.drain import Drainer
+from landfast.intake.durability.drain import Drainer
 from landfast.journals import spool as spool_module
 from landfast.journals.mounts import file_system_of
 from landfast.journals.spool import check_keeps

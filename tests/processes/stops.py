@@ -27,7 +27,7 @@ from typing import Literal
 import trustme
 
 from landfast.demo.servers import Serve
-from landfast.processes.lifeline import GRACE
+from landfast.processes.children.lifeline import GRACE
 from tests.processes.crowd import Crowd
 from tests.servers import Postgres, _fast_folder
 from tests.shops import ORDER, Shop, postgres_shop, sqlite_shop, until

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from landfast.domain.errors import ConfigError
-from landfast.processes import changed_files, tls
-from landfast.processes.lifeline import Lifeline
-from landfast.processes.watchdog import Watchdog
+from landfast.processes import tls
+from landfast.processes.children.lifeline import Lifeline
+from landfast.processes.children.watchdog import Watchdog
+from landfast.processes.supervision import changed_files
 
 
 def test_the_end_of_the_supervisor_ends_the_child_first_gently_then_by_force() -> None:

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from landfast.domain.ids import WorkerId
-from landfast.processes import child as child_module
-from landfast.processes.child import Child
-from landfast.processes.lives import News, ProcessKind
-from landfast.processes.supervisor import Supervisor
+from landfast.processes.supervision import child as child_module
+from landfast.processes.supervision.child import Child
+from landfast.processes.supervision.lives import News, ProcessKind
+from landfast.processes.supervision.supervisor import Supervisor
 from landfast.testing.clock import ManualClock, SeededChance
 
 READY = "import socket,sys,time; s=socket.socket(fileno=int(sys.argv[-1])); s.send(b'!'); "

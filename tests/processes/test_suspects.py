@@ -19,11 +19,11 @@ from landfast.domain.delivery import Delivery, Identity
 from landfast.domain.filter import Filter
 from landfast.domain.ids import WorkerId, token
 from landfast.domain.lifecycle import State
-from landfast.processes import child as child_module
-from landfast.processes import lives as lives_module
-from landfast.processes.child import Child
-from landfast.processes.lives import Lives, News, ProcessKind
-from landfast.processes.suspects import LONGEST_DELAY_IN_VAIN_SECONDS, LONGEST_DELAY_SECONDS, SuspectsKeeper
+from landfast.processes.supervision import child as child_module
+from landfast.processes.supervision import lives as lives_module
+from landfast.processes.supervision.child import Child
+from landfast.processes.supervision.lives import Lives, News, ProcessKind
+from landfast.processes.supervision.suspects import LONGEST_DELAY_IN_VAIN_SECONDS, LONGEST_DELAY_SECONDS, SuspectsKeeper
 from landfast.testing.clock import SeededChance
 from tests.shops import ORDER, Shop, postgres_shop, until
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from landfast.domain.lifecycle import State
-from landfast.processes.systemd import Notices
+from landfast.processes.supervision.systemd import Notices
 from tests.shops import ORDER, sqlite_shop, until
 
 

@@ -17,7 +17,7 @@ from landfast.domain.ids import BootId, HandlerName, WorkerId, receipt_digest, t
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import EffectState, Outcome, Receipt, ReceiptKey
 from landfast.domain.verdict import GiveUp, RetryLater
-from landfast.intake.tally import Tally
+from landfast.intake.counting.tally import Tally
 from landfast.processing import invoke, requeue
 from landfast.processing.pace import Pace
 from landfast.processing.registry import Registry

@@ -16,11 +16,11 @@ from landfast.app.stores import InboxStore
 from landfast.config import Settings
 from landfast.domain.ids import BootId
 from landfast.domain.readiness import Readiness
-from landfast.intake.drain import Drainer
-from landfast.intake.fallback import Alone, Fallback, Where
-from landfast.intake.outage import Outage
-from landfast.intake.remembering import RememberingJournal
-from landfast.intake.strict import StrictJournal
+from landfast.intake.durability.drain import Drainer
+from landfast.intake.durability.fallback import Alone, Fallback, Where
+from landfast.intake.durability.outage import Outage
+from landfast.intake.durability.remembering import RememberingJournal
+from landfast.intake.durability.strict import StrictJournal
 from landfast.journals.folder import set_aside_in, waiting_in
 from landfast.journals.mounts import FORGETFUL, file_system_of
 from landfast.journals.spool import Spool, check_keeps

@@ -20,13 +20,13 @@ from landfast.app.sources import source_of
 from landfast.app.stores import Stores, make_wakeup, open_stores, seal_of
 from landfast.config import Settings, SourceSettings
 from landfast.domain.ids import InboxId, WorkerId
-from landfast.intake.admission import Admission
-from landfast.intake.key_folder import KeyFolder
-from landfast.intake.keys import MOST as MOST_KEYS
-from landfast.intake.keys import Keys
+from landfast.intake.counting.tally import Tally
+from landfast.intake.policy.admission import Admission
+from landfast.intake.keys.key_folder import KeyFolder
+from landfast.intake.keys.published_keys import MOST as MOST_KEYS
+from landfast.intake.keys.published_keys import PublishedKeys
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
-from landfast.intake.tally import Tally
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.store import Store
 from landfast.ports.wakeup import Wakeup
@@ -81,7 +81,7 @@ async def intake(
                     seen=seen,
                     tally=tally,
                     clock=clock,
-                    keys=Keys(clock, folder=_key_folder(settings)),
+                    keys=PublishedKeys(clock, folder=_key_folder(settings)),
                     known=PROFILES.values,
                     admission=admission,
                     ready=lambda: paused.added_to(chain.ready()),

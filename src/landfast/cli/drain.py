@@ -11,8 +11,9 @@ from landfast.app import load
 from landfast.cli.options import warn_of_strange_variables
 from landfast.cli.output import say, say_json
 from landfast.cli.serve import default_app
-from landfast.processes import drain_process, logs, process_one
-from landfast.processes.lifeline import Lifeline
+from landfast.processes import logs, process_one
+from landfast.processes.children import drain_process
+from landfast.processes.children.lifeline import Lifeline
 
 
 @click.command()

@@ -16,10 +16,11 @@ from landfast import __version__, config
 from landfast.app import Inbox, load
 from landfast.cli.options import warn_of_strange_variables
 from landfast.domain.errors import ConfigError
-from landfast.processes import intake_process, logs, process_one, serving, tls
-from landfast.processes.lifeline import Lifeline
-from landfast.processes.lives import News, log
-from landfast.processes.plan import ALL, ROLES, Plan, numbers_of
+from landfast.processes import logs, process_one, serving, tls
+from landfast.processes.children import intake_process
+from landfast.processes.children.lifeline import Lifeline
+from landfast.processes.supervision.lives import News, log
+from landfast.processes.supervision.plan import ALL, ROLES, Plan, numbers_of
 
 
 @click.command()

@@ -11,8 +11,8 @@ from typing import Any
 from landfast.cli.output import duration
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
-from landfast.intake.case import Case
-from landfast.intake.forensics import MILLISECONDS, diagnose
+from landfast.intake.diagnosis.case import Case
+from landfast.intake.diagnosis.forensics import MILLISECONDS, diagnose
 from landfast.intake.source import Source
 from landfast.intake.verify import Examined, examine
 from landfast.ports.provider import KeyNeeded, Proven, Secret, Signature

@@ -13,9 +13,10 @@ from landfast.cli.options import warn_of_strange_variables
 from landfast.cli.output import say, say_json
 from landfast.cli.serve import default_app
 from landfast.domain.ids import WorkerId
-from landfast.processes import logs, process_one, worker_process
-from landfast.processes.lifeline import Lifeline
-from landfast.processes.worker_alone import SuspectsBeside
+from landfast.processes import logs, process_one
+from landfast.processes.children import worker_process
+from landfast.processes.children.lifeline import Lifeline
+from landfast.processes.children.worker_alone import SuspectsBeside
 
 
 @click.command()

@@ -12,7 +12,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from landfast.processes.child import Child
+from landfast.processes.supervision.child import Child
 
 STARTS_WITHIN = 60.0
 """Seconds: under one alone; a machine that is busy with everything else is given more."""

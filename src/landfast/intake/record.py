@@ -11,7 +11,7 @@ from landfast import telemetry
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import OverloadedError, RowRefusedError, UnavailableError
 from landfast.domain.ids import EventId
-from landfast.intake.record_apart import Refused, record_apart
+from landfast.intake.durability.record_apart import Refused, record_apart
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup

@@ -16,15 +16,16 @@ from landfast.app.extras import check_extras
 from landfast.app.sources import check_handlers, source_of
 from landfast.app.stores import open_inbox
 from landfast.domain.errors import ConfigError, StoreError
-from landfast.processes import changed_files, signals, tls
-from landfast.processes.give_back import abandon
-from landfast.processes.lifeline import Lifeline
-from landfast.processes.lives import News
-from landfast.processes.plan import Plan
-from landfast.processes.reload import Reload
-from landfast.processes.starting import Starter
-from landfast.processes.supervisor import Supervisor
-from landfast.processes.systemd import Notices
+from landfast.processes import tls
+from landfast.processes.children.lifeline import Lifeline
+from landfast.processes.supervision import changed_files, signals
+from landfast.processes.supervision.give_back import abandon
+from landfast.processes.supervision.lives import News
+from landfast.processes.supervision.plan import Plan
+from landfast.processes.supervision.reload import Reload
+from landfast.processes.supervision.starting import Starter
+from landfast.processes.supervision.supervisor import Supervisor
+from landfast.processes.supervision.systemd import Notices
 from landfast.web.http.listener import listen, refuse_newcomers
 
 

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from typing import IO
 
 from landfast import telemetry
-from landfast.processes.child import Child
-from landfast.processes.supervisor import READY_WITHIN, Supervisor
-from landfast.processes.systemd import Notices
+from landfast.processes.supervision.child import Child
+from landfast.processes.supervision.supervisor import READY_WITHIN, Supervisor
+from landfast.processes.supervision.systemd import Notices
 
 
 class Reload:

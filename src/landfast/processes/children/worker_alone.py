@@ -7,11 +7,11 @@ from functools import partial
 
 from landfast.app import Inbox
 from landfast.domain.ids import WorkerId
-from landfast.processes.child import Child
-from landfast.processes.give_back import abandon
-from landfast.processes.lifeline import GRACE
-from landfast.processes.lives import Lives, ProcessKind, log
-from landfast.processes.suspects import SuspectsKeeper
+from landfast.processes.children.lifeline import GRACE
+from landfast.processes.supervision.child import Child
+from landfast.processes.supervision.give_back import abandon
+from landfast.processes.supervision.lives import Lives, ProcessKind, log
+from landfast.processes.supervision.suspects import SuspectsKeeper
 
 
 class SuspectsBeside:

@@ -15,7 +15,7 @@ from landfast.domain.delivery import Head
 from landfast.domain.errors import ForbiddenError, OverloadedError, TooManyError
 from landfast.domain.ids import EventId
 from landfast.intake.answers import later
-from landfast.intake.origin import Networks, origin_of
+from landfast.intake.policy.origin import Networks, origin_of
 from landfast.intake.source import Source
 from landfast.ports.clock import Chance, Clock
 

@@ -13,10 +13,10 @@ import uvloop
 from landfast.app import Inbox
 from landfast.domain.ids import WorkerId
 from landfast.processes import logs
-from landfast.processes.exit_codes import exit_code
-from landfast.processes.lifeline import Lifeline
-from landfast.processes.watchdog import MARGIN, Watchdog
-from landfast.processes.worker_alone import SuspectsBeside
+from landfast.processes.children.exit_codes import exit_code
+from landfast.processes.children.lifeline import Lifeline
+from landfast.processes.children.watchdog import MARGIN, Watchdog
+from landfast.processes.children.worker_alone import SuspectsBeside
 
 YOUNG = 10_000
 """Objects made between two collections. A group of events holds as many, and none of them is garbage before the group

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from landfast.config import Settings
 from landfast.domain.errors import ConfigError
-from landfast.processes.lifeline import GRACE
-from landfast.processes.lives import Role
+from landfast.processes.children.lifeline import GRACE
+from landfast.processes.supervision.lives import Role
 
 ROLES: tuple[Role, ...] = ("intake", "worker", "drainer")
 ALL = "all"

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import RowRefusedError, UnavailableError
-from landfast.intake.outage import SLOW, Outage
+from landfast.intake.durability.outage import SLOW, Outage
 from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal
 

@@ -11,8 +11,8 @@ import uvloop
 
 from landfast.app import Inbox
 from landfast.processes import logs
-from landfast.processes.exit_codes import exit_code
-from landfast.processes.lifeline import GRACE, Lifeline
+from landfast.processes.children.exit_codes import exit_code
+from landfast.processes.children.lifeline import GRACE, Lifeline
 from landfast.web.http.server import HttpServer
 
 DRAIN = GRACE * 0.8

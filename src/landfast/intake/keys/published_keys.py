@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from landfast import telemetry
 from landfast.domain.errors import OverloadedError, UnverifiedError
-from landfast.intake.fetch import certified, fetch_https
-from landfast.intake.key_folder import KeptKey, KeyFolder
+from landfast.intake.keys.fetch import certified, fetch_https
+from landfast.intake.keys.key_folder import KeptKey, KeyFolder
 from landfast.ports.clock import Clock
 from landfast.ports.fetch import Fetch
 from landfast.ports.provider import KeyNeeded

@@ -12,7 +12,7 @@ from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Sequence
 from typing import Any
 
-from landfast.processes.lifeline import READY, SUSPECTS
+from landfast.processes.children.lifeline import READY, SUSPECTS
 
 INTERPRETER = (sys.executable, "-P", "-m", "landfast")
 """A fresh interpreter, not a fork: nothing that the supervisor has open leaks into it. -P keeps a `click.py` in the

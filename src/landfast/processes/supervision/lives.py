@@ -10,7 +10,7 @@ from typing import Literal
 from landfast import telemetry
 from landfast.domain.ids import WorkerId
 from landfast.ports.clock import Chance
-from landfast.processes.child import Child
+from landfast.processes.supervision.child import Child
 
 ABANDON_WITHIN = 5.0
 """Seconds to give back a dead worker's claims. A store that takes longer is down; the leases expire anyway."""

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
-from landfast.intake import guesses
-from landfast.intake.case import Case, Diagnosis
+from landfast.intake.diagnosis import guesses
+from landfast.intake.diagnosis.case import Case, Diagnosis
 from landfast.intake.verify import distance, greet, present
 from landfast.ports.provider import Provider, Secret, Signature
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from landfast.processes.lives import Life, Lives
+from landfast.processes.supervision.lives import Life, Lives
 
 FIRST_DELAY_SECONDS = 0.1
 LONGEST_DELAY_SECONDS = 1.0

@@ -21,7 +21,7 @@ import msgspec
 
 from landfast.domain.delivery import Delivery, Difference, Recorded
 from landfast.domain.ids import event_id
-from landfast.intake.alerts import Alerts
+from landfast.intake.diagnosis.alerts import Alerts
 from landfast.intake.storable import storable_key
 from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal

@@ -14,9 +14,9 @@ from landfast import telemetry
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
 from landfast.intake.answers import FAILED
-from landfast.intake.case import Case, Diagnosis
-from landfast.intake.forensics import diagnose
-from landfast.intake.guesser import Guesser
+from landfast.intake.diagnosis.case import Case, Diagnosis
+from landfast.intake.diagnosis.forensics import diagnose
+from landfast.intake.diagnosis.guesser import Guesser
 from landfast.intake.source import Source
 from landfast.ports.clock import Clock
 from landfast.ports.provider import NO_KEYS, Provider, Secret

@@ -14,11 +14,11 @@ from functools import partial
 
 from landfast.domain.ids import WorkerId
 from landfast.ports.clock import Chance, Clock
-from landfast.processes.child import Child
-from landfast.processes.exit_codes import TRY_AGAIN, USER_ERROR
-from landfast.processes.lifeline import GRACE
-from landfast.processes.lives import Life, Lives, News, ProcessKind, Role
-from landfast.processes.suspects import SuspectsKeeper
+from landfast.processes.children.exit_codes import TRY_AGAIN, USER_ERROR
+from landfast.processes.children.lifeline import GRACE
+from landfast.processes.supervision.child import Child
+from landfast.processes.supervision.lives import Life, Lives, News, ProcessKind, Role
+from landfast.processes.supervision.suspects import SuspectsKeeper
 
 SETTLED = 10.0
 """Seconds. A child that lived longer did not die of its start: the next one follows without the grown delay."""

@@ -9,9 +9,9 @@ from contextlib import suppress
 from landfast import telemetry
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import RowRefusedError, UnavailableError
-from landfast.intake.outage import SLOW, Outage
+from landfast.intake.durability.outage import SLOW, Outage
+from landfast.intake.durability.record_apart import Refused, record_apart
 from landfast.intake.record import BATCH_DELIVERIES
-from landfast.intake.record_apart import Refused, record_apart
 from landfast.ports.backlog import Backlog, Taken
 from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import IO, assert_never
 
 from landfast.domain.ids import WorkerId
-from landfast.processes.child import Child
-from landfast.processes.lives import ProcessKind
-from landfast.processes.plan import Plan
-from landfast.processes.worker_alone import suspects_command
+from landfast.processes.children.worker_alone import suspects_command
+from landfast.processes.supervision.child import Child
+from landfast.processes.supervision.lives import ProcessKind
+from landfast.processes.supervision.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import uvloop
 from landfast.app import Inbox
 from landfast.app.extras import check_extras
 from landfast.processes import logs
-from landfast.processes.exit_codes import exit_code
-from landfast.processes.lifeline import Lifeline
+from landfast.processes.children.exit_codes import exit_code
+from landfast.processes.children.lifeline import Lifeline
 
 
 def run(inbox: Inbox, *, lifeline: Lifeline | None = None, up: Callable[[], None] = lambda: None) -> int:
