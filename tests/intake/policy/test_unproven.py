@@ -9,7 +9,7 @@ from landfast.intake.keys.published_keys import PublishedKeys
 from landfast.intake.policy.unproven import Unproven
 from landfast.intake.receive import Intake
 from landfast.testing.clock import ManualClock
-from tests.intake.test_keys import Shelf, a_desk, delivered, shelf
+from tests.intake.keys.test_published_keys import Shelf, a_desk, delivered, shelf
 
 __all__ = ["shelf"]
 
