@@ -20,7 +20,7 @@ import nats
 import redis
 from nats.js.api import StorageType, StreamConfig
 
-from landfast.caches.redis_marks import DURABLE
+from landfast.caches.redis_marks import DURABLE_SECONDS
 from landfast.domain.delivery import Delivery
 
 KEYS = 200_000
@@ -63,7 +63,7 @@ def measure_valkey(folder: Path, say: Say) -> dict[str, Any]:
         for _ in range(0, KEYS, 1_000):
             with client.pipeline(transaction=False) as pipeline:
                 for _ in range(1_000):
-                    pipeline.set(f"lf:{inbox}:{epoch}:{os.urandom(16).hex()}", "=", ex=DURABLE)
+                    pipeline.set(f"lf:{inbox}:{epoch}:{os.urandom(16).hex()}", "=", ex=DURABLE_SECONDS)
                 pipeline.execute()
         after = client.info("memory")["used_memory"]
         count = client.dbsize()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from landfast.app.stores import INBOX_POOL, LEDGER_SPARE
-from landfast.caches.redis_marks import DURABLE
+from landfast.caches.redis_marks import DURABLE_SECONDS
 from landfast.inboxes.postgres.connection import RECORDING
 from simulations.measured import Measured
 
@@ -44,7 +44,7 @@ class Asked:
     checkpoint_minutes: float = 5.0
     redelivered: float = 0.05
     """Duplicates for each event."""
-    seen_hours: float = DURABLE / 3600
+    seen_hours: float = DURABLE_SECONDS / 3600
     outage_minutes: float = 60.0
     """How long the broker or the spool must be able to hold what comes in."""
     busy: float = 0.7

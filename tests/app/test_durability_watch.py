@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from landfast import Event, Inbox, Transaction
-from landfast.app.durability_watch import LOOK_AGAIN_AFTER, LOOK_EVERY, DurabilityWatch, watching
+from landfast.app.durability_watch import SAFE_POLL_SECONDS, UNSAFE_POLL_SECONDS, DurabilityWatch, watching
 from landfast.app.system_clock import SystemClock
 from landfast.domain.errors import ConfigError, InboxUnavailableError
 from landfast.domain.filter import Filter
@@ -39,7 +39,7 @@ class QuickMinutes(SystemClock):
     """The looks at durability follow each other at once; every other wait is as long as it is."""
 
     async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(0.02 if seconds in (LOOK_EVERY, LOOK_AGAIN_AFTER) else seconds)
+        await asyncio.sleep(0.02 if seconds in (SAFE_POLL_SECONDS, UNSAFE_POLL_SECONDS) else seconds)
 
 
 @pytest.fixture(scope="module")
@@ -411,5 +411,5 @@ async def test_it_is_looked_at_every_minute_and_more_often_while_it_is_unsafe() 
         await until(lambda: bool(watch.unsafe), True)
         seen = len(times)
         await until(lambda: len(times) >= seen + 2, True)
-    assert times[:3] == [0.0, LOOK_EVERY, 2 * LOOK_EVERY]
-    assert times[seen] - times[seen - 1] == LOOK_AGAIN_AFTER
+    assert times[:3] == [0.0, SAFE_POLL_SECONDS, 2 * SAFE_POLL_SECONDS]
+    assert times[seen] - times[seen - 1] == UNSAFE_POLL_SECONDS

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from landfast.caches import redis_marks
-from landfast.caches.upkeep import EVERY
+from landfast.caches.upkeep import GLANCE_SECONDS
 from landfast.domain.breaker import Breaker
 from tests.caches.branch import branch, event_of, standing_clock, until
 from tests.proxy import Fate, Proxy
@@ -100,14 +100,14 @@ async def test_two_seconds_of_latency_are_waited_for_once(
         assert await one.record("a") == [True]
         await one.told()
         looks = server.calls("mget")
-        monkeypatch.setattr(redis_marks, "BUDGET", budget)
+        monkeypatch.setattr(redis_marks, "ANSWER_SECONDS", budget)
         server.ask("CLIENT", "PAUSE", 2000)
         for number in range(50):
             assert await one.record(f"k{number}") == [True]
         assert one.meter("shared_unanswered") == 50
         assert "TimeoutError" in caplog.text, "void: nobody waited"
         assert server.calls("mget") <= looks + 1, "one of fifty asked"
-        monkeypatch.setattr(redis_marks, "BUDGET", 10.0)
+        monkeypatch.setattr(redis_marks, "ANSWER_SECONDS", 10.0)
         clock.advance(Breaker().shortest)
         await one.believes()
         await one.told()
@@ -219,7 +219,7 @@ async def test_an_inbox_that_lost_its_tail_unnoticed_is_found_out_by_a_glance(tm
         await asyncio.gather(*[other.begin(f"later_{number}") for number in range(300)])  # a second or two of traffic
         await other.told()
         assert one.seen.has(event_of("a")), "void: it would not have been swallowed"
-        clock.advance(EVERY)
+        clock.advance(GLANCE_SECONDS)
         one.seen._tender._is_wanted.set()
         await until(lambda: (now := one.seen._tender.believed()) is not None and now.epoch != epoch)
         assert await one.record("a") == [True]
@@ -236,7 +236,7 @@ async def test_a_list_that_was_evicted_proves_nothing_at_a_glance_either(tmp_pat
         server.ask("DEL", f"lf:{(await one.inbox.identity()).hex()}:{epoch.hex()}:recent")
         lose(tmp_path / "inbox.db", "a")
         assert one.seen.has(event_of("a")), "void: it would not have been swallowed"
-        clock.advance(EVERY)
+        clock.advance(GLANCE_SECONDS)
         one.seen._tender._is_wanted.set()
         await until(lambda: (now := one.seen._tender.believed()) is not None and now.epoch != epoch)
         assert await one.record("a") == [True]
@@ -250,7 +250,7 @@ async def test_an_epoch_that_somebody_drew_and_did_not_begin_is_replaced_by_one_
         await one.believes()
         old = one.epoch()
         drawn = await one.inbox.renew_epoch(old)
-        clock.advance(EVERY)
+        clock.advance(GLANCE_SECONDS)
         one.seen._tender._is_wanted.set()
         # Its list is missing: whoever drew it died, or it was evicted. It cannot be believed, so another is drawn.
         await until(lambda: (now := one.seen._tender.believed()) is not None and now.epoch not in (old, drawn))
@@ -305,7 +305,7 @@ async def test_a_conversation_that_breaks_off_is_carried_on_by_the_inbox(
         await one.believes()
         proxy.strike(b"MGET", fate)
         with monkeypatch.context() as hurried:
-            hurried.setattr(redis_marks, "BUDGET", 0.5)
+            hurried.setattr(redis_marks, "ANSWER_SECONDS", 0.5)
             assert await one.record("a") == [True]
         assert proxy.struck.is_set(), "void"
         assert one.meter("shared_unanswered") == 1

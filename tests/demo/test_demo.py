@@ -20,7 +20,7 @@ import pytest
 
 from landfast.demo.naive import SCHEMA, handle_webhook
 from landfast.demo.sender import Sender
-from landfast.processes.children.lifeline import GRACE
+from landfast.processes.children.lifeline import GRACE_SECONDS
 
 COMMAND = (sys.executable, "-m", "landfast", "demo", "--deliveries", "500")
 IN_TERMINAL = (
@@ -87,7 +87,7 @@ def test_ctrl_c_leaves_no_process_and_no_folder_behind_and_exits_130(tmp_path: P
         demo.press("\x03")
         demo.expect("stopping ...")
         assert demo.wait() == 130
-        assert time.monotonic() - began < GRACE, "nobody waits for a handler whose order is thrown away"
+        assert time.monotonic() - began < GRACE_SECONDS, "nobody waits for a handler whose order is thrown away"
         assert _processes_in(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 

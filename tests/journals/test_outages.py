@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from landfast.demo.load import Connection
-from landfast.intake.durability.outage import SLOW
+from landfast.intake.durability.outage import AWAY_AFTER_SECONDS
 from tests.journals.outages import SlowProxy, descriptors, drained, last, load, problems, with_spool
 from tests.servers import Postgres
 from tests.shops import ORDER, Shop, postgres_shop, until
@@ -19,7 +19,7 @@ from tests.shops import ORDER, Shop, postgres_shop, until
 pytestmark = [pytest.mark.req("R9", "R53")]
 
 SECONDS = float(os.environ.get("LANDFAST_OUTAGE_SECONDS", "5"))
-PATIENCE = SLOW + 10.0
+PATIENCE = AWAY_AFTER_SECONDS + 10.0
 """Seconds within which a sender must have its answer: the budget, and what a busy machine adds."""
 
 
@@ -152,7 +152,7 @@ async def test_postgresql_answers_too_slowly(server: Postgres, shop: Shop) -> No
         async with shop.serving() as serve, load(shop, serve) as senders:
             async with senders.running():
                 await senders.more(30)
-                proxy.delay = SLOW * 1.5
+                proxy.delay = AWAY_AFTER_SECONDS * 1.5
                 await until(lambda: waiting(spool) > 0, True)
                 await senders.more(60)
                 proxy.delay = 0.0

@@ -18,7 +18,7 @@ from landfast.domain.ids import BootId
 from landfast.journals import folder as folder_module
 from landfast.journals import records as records_module
 from landfast.journals.folder import Folder, set_aside_in, waiting_in
-from landfast.journals.records import MARK, encode, encode_mark
+from landfast.journals.records import MARK_BYTES, encode, encode_mark
 from landfast.journals.segments import seed_of
 from landfast.journals.spool import Spool
 from landfast.testing.clock import ManualClock
@@ -91,10 +91,10 @@ async def test_whose_spool_was_taken_over_is_told_once_all_of_it_was(
             spool._folder._number = n
             await spool.record(deliveries(1, prefix=f"evt_{n}"))
     taken_over = f"spool_adopted:{dead.hex()}"
-    monkeypatch.setattr(folder_module, "ADOPTED", 1)
+    monkeypatch.setattr(folder_module, "ADOPTED_SEGMENTS", 1)
     async with opened(folder, boot=OTHER) as spool:
         assert taken_over not in spool.meters()
-        monkeypatch.setattr(folder_module, "ADOPTED", 2)
+        monkeypatch.setattr(folder_module, "ADOPTED_SEGMENTS", 2)
         spool._folder.adopt()
         assert (spool.meters()[taken_over], spool.meters()["spool_records"]) == (1, 2)
         await spool.forget(await spool.take(5))
@@ -169,7 +169,7 @@ async def test_the_limit_is_the_folders_and_counts_what_neighbours_have(tmp_path
 async def test_what_could_not_be_read_again_is_not_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records_module, "LONGEST", 1000)
+    monkeypatch.setattr(records_module, "LONGEST_RECORD_BYTES", 1000)
     async with opened(tmp_path) as spool:
         with pytest.raises(JournalUnavailableError, match="more than a spool can keep"):
             await spool.record([delivery(body=b"x" * 1000)])
@@ -298,11 +298,11 @@ async def test_segments_are_found_again_however_many_there_were_and_whatever_the
 async def test_of_a_thousand_orphans_only_so_many_are_held_open_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder_module, "ADOPTED", 10)
+    monkeypatch.setattr(folder_module, "ADOPTED_SEGMENTS", 10)
     for number in range(35):
         seed = seed_of(tmp_path / f"0-{number:04x}-0.seg")
         record = encode([delivery(f"evt_{number:04}")], seed=seed)
-        (tmp_path / f"{number:013}-{number:04x}-000001.seg").write_bytes(encode_mark(MARK, seed=seed) + record)
+        (tmp_path / f"{number:013}-{number:04x}-000001.seg").write_bytes(encode_mark(MARK_BYTES, seed=seed) + record)
     clock, found = ManualClock(), list[str]()
     before = descriptors()
     async with opened(tmp_path, clock=clock) as spool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from landfast.journals.records import MAGIC, MARK, encode
+from landfast.journals.records import MAGIC, MARK_BYTES, encode
 from landfast.journals.segments import seed_of
 from landfast.testing.factory import deliveries, delivery
 from tests.journals.backlog import ids
@@ -35,7 +35,7 @@ async def test_a_torn_tail_of_any_length_costs_nothing_that_was_acknowledged(tmp
         (folder / name).write_bytes(content[:length])
         assert await everything(folder) == ids(acknowledged), length
         # What is left of it is kept for whoever wants to look.
-        kept = [path.read_bytes()[MARK:] for path in aside(folder)]
+        kept = [path.read_bytes()[MARK_BYTES:] for path in aside(folder)]
         assert kept == ([content[whole:length]] if length > whole else []), length
         assert segments(folder) == []
         for path in folder.iterdir():
@@ -50,13 +50,13 @@ async def test_one_flipped_bit_anywhere_costs_its_own_record_at_most(tmp_path: P
         await spool.record(wanted)
     name, content = segments(origin)[0].name, segments(origin)[0].read_bytes()
     size = len(encode([wanted[0]], seed=0))
-    assert len(content) == MARK + 4 * size
+    assert len(content) == MARK_BYTES + 4 * size
     for place in range(len(content)):
         folder = tmp_path / "flipped"
         folder.mkdir()
         flipped = content[place] ^ (1 << (place % 8))
         (folder / name).write_bytes(content[:place] + bytes([flipped]) + content[place + 1 :])
-        hit = None if place < MARK else (place - MARK) // size
+        hit = None if place < MARK_BYTES else (place - MARK_BYTES) // size
         survivors = [each for number, each in enumerate(wanted) if number != hit]
         assert await everything(folder) == ids(survivors), place
         assert len(aside(folder)) == (hit is not None), place
@@ -102,7 +102,7 @@ async def test_a_body_that_looks_like_a_record_is_not_taken_for_one(tmp_path: Pa
         await spool.record([delivery("evt_behind", headers=b"[]")])
     (path,) = segments(tmp_path)
     content = bytearray(path.read_bytes())
-    content[MARK] ^= 1
+    content[MARK_BYTES] ^= 1
     path.write_bytes(content)
     assert await everything(tmp_path) == [delivery("evt_behind").event_id]
     # With the seed of the segment it would have been believed: the search does look there.
@@ -111,6 +111,6 @@ async def test_a_body_that_looks_like_a_record_is_not_taken_for_one(tmp_path: Pa
         await spool.record([delivery("evt_trojan", body=inside)])
     (path,) = segments(tmp_path)
     content = bytearray(path.read_bytes())
-    content[MARK] ^= 1
+    content[MARK_BYTES] ^= 1
     path.write_bytes(content)
     assert await everything(tmp_path) == [delivery("evt_inside").event_id]

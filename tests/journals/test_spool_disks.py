@@ -278,7 +278,7 @@ async def test_a_drained_segment_that_cannot_be_removed_is_not_drained_over_and_
 async def test_a_disk_that_hangs_is_waited_for_only_so_long_and_what_it_wrote_late_is_drained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spool_module, "PATIENCE", 0.05)
+    monkeypatch.setattr(spool_module, "BATCH_SECONDS", 0.05)
     gate = threading.Event()
 
     class Hanging(BrokenFiles):

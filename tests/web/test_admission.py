@@ -22,7 +22,7 @@ from landfast.intake.source import Source
 from landfast.testing.clock import SeededChance
 from landfast.testing.signing import sign
 from landfast.web.asgi import asgi_app
-from landfast.web.http.connections import ROOM, SWEPT_AT_ONCE, Limits
+from landfast.web.http.connections import PLACES_AT_A_TIME, SWEPT_AT_ONCE, Limits
 from landfast.web.http.listener import listen
 from landfast.web.http.server import HttpServer
 from tests.intake.desk import SECRET, Desk, body, source
@@ -228,14 +228,14 @@ async def test_the_longest_idle_one_makes_room_and_one_that_is_being_answered_ne
 
 
 async def test_a_crowd_of_slow_connections_leaves_room_for_every_good_one(open_shop: OpenShop) -> None:
-    shop = await open_shop(limits=Limits(connections=ROOM * 2))
+    shop = await open_shop(limits=Limits(connections=PLACES_AT_A_TIME * 2))
     connections = shop.server.connections
     for _ in range(5):
-        crowd = [await shop.connect() for _ in range(ROOM)]
+        crowd = [await shop.connect() for _ in range(PLACES_AT_A_TIME)]
         for client in crowd:
             await client.send(b"POST /in/stripe HTTP/1.1\r\nX-Slow: ")
         assert (await ask(shop, shop.post(body()))).status == 200
-        await shop.until(lambda: len(connections.open) <= ROOM * 2)
+        await shop.until(lambda: len(connections.open) <= PLACES_AT_A_TIME * 2)
     assert not connections._expelled
 
 

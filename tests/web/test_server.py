@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import trustme
 
-from landfast.journals.folder import ADOPTED, SEGMENTS
+from landfast.journals.folder import ADOPTED_SEGMENTS, SEGMENTS_AT_MOST
 from landfast.web.http import server as server_module
 from landfast.web.http.connections import Limits
 from landfast.web.http.listener import listen, refuse_newcomers
@@ -30,7 +30,7 @@ OpenShop = Callable[..., Any]
 def test_connections_are_capped_below_the_file_descriptors_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
     assert server_module._within_descriptors(Limits()).connections == 832
-    assert server_module.SPARE_DESCRIPTORS >= 64 + SEGMENTS + ADOPTED
+    assert server_module.SPARE_DESCRIPTORS >= 64 + SEGMENTS_AT_MOST + ADOPTED_SEGMENTS
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 256))
     assert server_module._within_descriptors(Limits()).connections == 128
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

@@ -28,7 +28,7 @@ from landfast.ports.wakeup import Wakeup
 from landfast.recovery.doctor import Check, Level
 from landfast.sealing import Seal
 
-MANY = 10_000
+LARGE_BACKLOG_MESSAGES = 10_000
 """Messages that wait: at a few thousand a second, some seconds of work. More for long means too few drainers."""
 
 
@@ -159,7 +159,7 @@ async def examine_journal(settings: Settings) -> Sequence[Check]:
         kept = f"{replicas} replicas" if replicas > 1 else "synced before it acknowledges, as the address says"
         checks.append(Check("journal", Level.OK, f"reachable, stream {link.address.stream} on file, {kept}"))
     fix = "see that drainers run and keep up: landfast serve, or landfast drain"
-    level = Level.WARN if found.backlog >= MANY else Level.OK
+    level = Level.WARN if found.backlog >= LARGE_BACKLOG_MESSAGES else Level.OK
     checks.append(Check("journal backlog", level, f"{found.backlog:,} messages", fix if level is Level.WARN else ""))
     if found.aside:
         subject = link.address.subject("aside")

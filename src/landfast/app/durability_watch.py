@@ -16,10 +16,10 @@ from landfast.domain.errors import InboxUnavailableError, JournalUnavailableErro
 from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal
 
-LOOK_EVERY = 60.0
+SAFE_POLL_SECONDS = 60.0
 """Seconds: what somebody who switches something off has, before we notice. A look costs each database 5 ms."""
 
-LOOK_AGAIN_AFTER = 5.0
+UNSAFE_POLL_SECONDS = 5.0
 """Seconds between two looks at what is unsafe: who has mended it should not have to wait."""
 
 
@@ -52,7 +52,7 @@ class DurabilityWatch:
 
     async def wait(self) -> None:
         """Until it is time for the next look."""
-        await self._clock.sleep(LOOK_AGAIN_AFTER if self.unsafe else LOOK_EVERY)
+        await self._clock.sleep(UNSAFE_POLL_SECONDS if self.unsafe else SAFE_POLL_SECONDS)
 
 
 @asynccontextmanager

@@ -31,7 +31,7 @@ from landfast.ports.wakeup import Wakeup
 from landfast.recovery.doctor import Check, Level
 from landfast.sealing import Seal
 
-NAMED = 10
+NAMED_EVENTS = 10
 """Events that the doctor names of those that are set aside: enough to start looking."""
 
 
@@ -163,7 +163,7 @@ def examine_spool(settings: Settings) -> list[Check]:
         checks = [Check("spool", Level.WARN, found, fix)]
     if bad:
         fix = f"see the log for why; a file {settings.spool}/*.bad that is renamed to .seg is tried again"
-        named = ", ".join(set_aside_in(settings.spool)[:NAMED])
+        named = ", ".join(set_aside_in(settings.spool)[:NAMED_EVENTS])
         checks.append(Check("spool", Level.WARN, f"{bad} records are set aside: {named}", fix))
     return checks
 

@@ -19,7 +19,7 @@ from landfast.ports.journal import Journal
 from landfast.ports.wakeup import Wakeup
 from landfast.sealing import Seal
 
-AGAIN = 1.0
+REOPEN_SECONDS = 1.0
 """Seconds between two attempts to open an inbox that is away."""
 
 
@@ -154,7 +154,7 @@ async def _persist(what: str, arrive: Callable[[], Awaitable[None]], clock: Cloc
     """Try until it works."""
     told = ""
     while True:
-        await clock.sleep(AGAIN)
+        await clock.sleep(REOPEN_SECONDS)
         try:
             await arrive()
         except UnavailableError:

@@ -15,7 +15,7 @@ from landfast.domain.switch import SwitchKind
 from landfast.ports.clock import Clock
 from landfast.ports.inbox import Switchboard
 
-LOOK_EVERY = 1.0
+SWITCHES_POLL_SECONDS = 1.0
 """Seconds: as often as workers look. Load balancers ask more often, and are answered from memory."""
 
 
@@ -35,7 +35,7 @@ class PausedSwitches:
                 self._notices = await self._read()
             except StoreError:
                 self._notices = {}  # what was true before the inbox went away may be so no longer
-            await self._clock.sleep(LOOK_EVERY)
+            await self._clock.sleep(SWITCHES_POLL_SECONDS)
 
     async def _read(self) -> Mapping[str, str]:
         switches = await self._board.switches()

@@ -19,7 +19,7 @@ from landfast.providers.dedup import places_read, reads_type
 from landfast.providers.secrets import SHORTEST
 from landfast.recovery.doctor import Check, Level
 
-SOON = 72 * 3600.0
+ENDS_SOON_SECONDS = 72 * 3600.0
 """Seconds: whoever is told on Friday that a secret ends can still act on Monday."""
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 60.0, 900.0
@@ -69,7 +69,7 @@ def _of_secrets(source: Source, active: Sequence[Secret], now: float) -> Iterato
             found = f"secret {secret.name!r} has {len(secret.key)} bytes, and under {SHORTEST} it can be guessed"
             yield found, "set a longer one at the sender, and here"
     last = max((secret.retired_at for secret in source.secrets), default=math.inf)
-    if active and last - now < SOON:
+    if active and last - now < ENDS_SOON_SECONDS:
         at = datetime.fromtimestamp(last, UTC).strftime("%Y-%m-%d %H:%MZ")
         yield f"its last secret ends at {at}: from then on all is refused", f"landfast sources rotate {source.name}"
 

@@ -23,7 +23,7 @@ from landfast.domain.ids import InboxId, WorkerId
 from landfast.intake.counting.tally import Tally
 from landfast.intake.policy.admission import Admission
 from landfast.intake.keys.key_folder import KeyFolder
-from landfast.intake.keys.published_keys import MOST as MOST_KEYS
+from landfast.intake.keys.published_keys import KEPT_DOCUMENTS
 from landfast.intake.keys.published_keys import PublishedKeys
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
@@ -36,7 +36,7 @@ from landfast.processing.worker import Worker
 from landfast.providers.catalogue import PROFILES
 from landfast.recovery.erase import erase_again
 
-MOMENT = 1.0
+LAST_REPORT_SECONDS = 1.0
 """Seconds for the last counts of a process that stops while the inbox is away."""
 
 
@@ -98,14 +98,14 @@ async def intake(
 def _key_folder(settings: Settings) -> KeyFolder | None:
     """Beside what is on this machine anyway; nowhere for an inbox in PostgreSQL without a spool."""
     if settings.spool is not None:
-        return KeyFolder(settings.spool / "keys", most=MOST_KEYS)
-    return KeyFolder(Path(f"{settings.store.target}-keys"), most=MOST_KEYS) if settings.store.is_sqlite else None
+        return KeyFolder(settings.spool / "keys", most=KEPT_DOCUMENTS)
+    return KeyFolder(Path(f"{settings.store.target}-keys"), most=KEPT_DOCUMENTS) if settings.store.is_sqlite else None
 
 
 async def _last_word(tally: Tally, *, is_heard: bool) -> None:
     """An inbox that is away is not waited for: this boot then counts as one that crashed."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(None if is_heard else MOMENT):
+        async with asyncio.timeout(None if is_heard else LAST_REPORT_SECONDS):
             await tally.close()
 
 

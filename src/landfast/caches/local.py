@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from landfast.domain.ids import EventId
 from landfast.ports.seen import Look
 
-ENTRIES = 100_000
+LOCAL_MARKS = 100_000
 """About 15 MB. At a busy 1,000 events a second it remembers the last 100 seconds, which is when timed-out senders and
 concurrent twins come back; a later duplicate only costs the inbox one conflict."""
 
@@ -18,7 +18,7 @@ class LocalSeen:
 
     is_shared = False
 
-    def __init__(self, entries: int = ENTRIES) -> None:
+    def __init__(self, entries: int = LOCAL_MARKS) -> None:
         self._entries = entries
         self._marks: OrderedDict[EventId, None] = OrderedDict()
         self._hits = self._misses = 0

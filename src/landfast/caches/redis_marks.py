@@ -24,34 +24,34 @@ from redis.exceptions import RedisError, ResponseError
 from landfast.domain.ids import EventId, InboxId
 from landfast.domain.mac import Mac
 
-BUDGET = 0.05
+ANSWER_SECONDS = 0.05
 """Seconds for an answer that a sender waits for: a hundred times what a healthy server takes, and not felt."""
 
-PATIENCE = 2.0
+CONNECT_SECONDS = 2.0
 """Seconds for everything that nobody waits for, and for connecting: TLS to another zone takes a few round trips."""
 
-IN_FLIGHT = 2000
+IN_FLIGHT_MILLISECONDS = 2000
 """Milliseconds: longer than a COMMIT takes, and short, because the intake that set the mark may have died."""
 
-DURABLE = 4 * 3600
+DURABLE_SECONDS = 4 * 3600
 """Seconds. Most redeliveries come within the first hours, and a later one costs the inbox one conflict. At a busy 1,000
 events a second this is 14 million marks, about 2 GB; the server's eviction may shorten it."""
 
-ELSEWHERE = 600
+ELSEWHERE_SECONDS = 600
 """Seconds for what is durable in a spool or journal. It is not on the list of what the inbox must know, and one that
 lost it would not be found out: the mark ends soon, and yet long after the first retries."""
 
-RECENT = 10_000
+RECENT_EVENTS = 10_000
 """Ids on the list, 250 KB. It must reach back further than one intake may lag behind another in telling (a queue of
 5,000), or an older inbox could pass for the present one."""
 
-TURN = 2000
+TURN_MILLISECONDS = 2000
 """Milliseconds: longer than a few questions to the inbox take, and short, because whoever has the turn may die."""
 
-WARMING = 30_000
+WARMING_MILLISECONDS = 30_000
 """Milliseconds after which another intake may begin, if the one that was warming died."""
 
-CHUNK = 500
+MARKS_PER_REQUEST = 500
 """Marks in one request: a few tenths of a millisecond in which the server serves nobody else."""
 
 DURABLE_MARK = b"="
@@ -114,7 +114,7 @@ class RedisMarks:
         """ValueError for an address that is none."""
         # Both speak the same protocol, and the client knows only the one name.
         url = address.replace("valkey", "redis", 1) if address.startswith("valkey") else address
-        options: dict[str, Any] = {"socket_timeout": None, "socket_connect_timeout": PATIENCE, "protocol": 2}
+        options: dict[str, Any] = {"socket_timeout": None, "socket_connect_timeout": CONNECT_SECONDS, "protocol": 2}
         make: Callable[[], AbstractConnection] = ConnectionPool.from_url(url, **options).make_connection
         self._asking, self._telling = _Line(make()), _Line(make())
         self._own = IN_FLIGHT_MARK + boot.hex().encode()
@@ -133,7 +133,9 @@ class RedisMarks:
         """Mark as in flight what has no mark yet; the marks that are there now, without our own, and whether what is
         hot is there."""
         keys = [timeline.key("warm"), *timeline.keys(marks)]
-        warm, *found = await self._asking.ask("EVAL", _LOOK, len(keys), *keys, self._own, IN_FLIGHT, within=BUDGET)
+        warm, *found = await self._asking.ask(
+            "EVAL", _LOOK, len(keys), *keys, self._own, IN_FLIGHT_MILLISECONDS, within=ANSWER_SECONDS
+        )
         return [None if mark == self._own else mark for mark in found], warm is not None
 
     async def remember(
@@ -142,14 +144,14 @@ class RedisMarks:
         marks: Sequence[EventId],
         *,
         events: Sequence[EventId],
-        lasting: int = DURABLE,
+        lasting: int = DURABLE_SECONDS,
         is_old: bool = False,
     ) -> None:
         """They are durable, and these events are in the inbox. `is_old`: they were before those that the list has."""
         keys = [timeline.key("recent"), *timeline.keys(marks)]
         push = "RPUSH" if is_old else "LPUSH"
         values = [timeline.durable(mark) for mark in marks]
-        await self._telling.ask("EVAL", _REMEMBER, len(keys), *keys, lasting, push, RECENT, *values, *events)
+        await self._telling.ask("EVAL", _REMEMBER, len(keys), *keys, lasting, push, RECENT_EVENTS, *values, *events)
 
     async def recent(self, timeline: Timeline, count: int) -> Sequence[EventId] | None:
         """The newest of what the inbox must know. None: nobody can say any more."""
@@ -165,18 +167,18 @@ class RedisMarks:
 
     async def take_turn(self, inbox: InboxId) -> bool:
         """Whether it is ours to draw an epoch, for a moment: two that draw at the same time would share nothing."""
-        return await self._telling.ask("SET", _turn(inbox), self._own, "NX", "PX", TURN) is not None
+        return await self._telling.ask("SET", _turn(inbox), self._own, "NX", "PX", TURN_MILLISECONDS) is not None
 
     async def end_turn(self, inbox: InboxId) -> None:
         await self._telling.ask("DEL", _turn(inbox))
 
     async def begin_warming(self, timeline: Timeline) -> bool:
         """Whether it is cold, and nobody else is warming it."""
-        begun = await self._telling.ask("SET", timeline.key("warm"), self._own, "NX", "PX", WARMING)
+        begun = await self._telling.ask("SET", timeline.key("warm"), self._own, "NX", "PX", WARMING_MILLISECONDS)
         return begun is not None
 
     async def end_warming(self, timeline: Timeline) -> None:
-        await self._telling.ask("SET", timeline.key("warm"), DURABLE_MARK, "EX", DURABLE)
+        await self._telling.ask("SET", timeline.key("warm"), DURABLE_MARK, "EX", DURABLE_SECONDS)
 
     async def about(self) -> dict[str, str]:
         """What the server says of itself."""
@@ -198,14 +200,14 @@ class _Line:
         self._turn = asyncio.Lock()
 
     async def connect(self) -> None:
-        async with asyncio.timeout(PATIENCE), self._turn:
+        async with asyncio.timeout(CONNECT_SECONDS), self._turn:
             await self._connection.disconnect(nowait=True)
             await self._connection.connect()  # type: ignore[no-untyped-call]
 
     async def close(self) -> None:
         await self._connection.disconnect()
 
-    async def ask(self, *command: Any, within: float = PATIENCE) -> Any:
+    async def ask(self, *command: Any, within: float = CONNECT_SECONDS) -> Any:
         async with asyncio.timeout(within), self._turn:
             if not self._connection.is_connected:
                 raise ConnectionError("not connected")

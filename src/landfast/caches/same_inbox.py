@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from landfast import telemetry
-from landfast.caches.redis_marks import RECENT, RedisMarks, Timeline
+from landfast.caches.redis_marks import RECENT_EVENTS, RedisMarks, Timeline
 from landfast.domain.ids import EventId, InboxId
 from landfast.ports.inbox import Memory
 
-ASKED_AT_ONCE = 1_000
+EVENTS_PER_QUESTION = 1_000
 """Events in one question to the inbox: a few milliseconds for either database."""
 
-GLANCE = 1_000
+GLANCE_EVENTS = 1_000
 """Events that are asked for every few seconds: a database that lost its tail has lost what was the newest then. So many
 come in five seconds at 200 a second; with more, somebody is always in the middle of a COMMIT, and notices."""
 
@@ -52,21 +52,21 @@ async def still_holds(marks: RedisMarks, inbox: Origin, timeline: Timeline) -> b
     """Whether nothing has changed, as far as a glance can tell."""
     if timeline != await _present(inbox):
         return False
-    return await _agree(marks, inbox, timeline, GLANCE)
+    return await _agree(marks, inbox, timeline, GLANCE_EVENTS)
 
 
 async def _present(inbox: Origin) -> Timeline:
     return Timeline.under(await inbox.mac_key(), await inbox.identity(), await inbox.epoch())
 
 
-async def _agree(marks: RedisMarks, inbox: Origin, timeline: Timeline, count: int = RECENT) -> bool:
+async def _agree(marks: RedisMarks, inbox: Origin, timeline: Timeline, count: int = RECENT_EVENTS) -> bool:
     recent = await marks.recent(timeline, count)
     return recent is not None and await _knows_all(inbox, recent)
 
 
 async def _knows_all(inbox: Origin, events: Sequence[EventId]) -> bool:
-    for start in range(0, len(events), ASKED_AT_ONCE):
-        asked = events[start : start + ASKED_AT_ONCE]
+    for start in range(0, len(events), EVENTS_PER_QUESTION):
+        asked = events[start : start + EVENTS_PER_QUESTION]
         if not await inbox.known(asked) >= set(asked):
             return False
     return True

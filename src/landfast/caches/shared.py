@@ -17,10 +17,10 @@ from landfast.domain.ids import EventId
 from landfast.ports.clock import Clock
 from landfast.ports.seen import Look
 
-LOOKED_AT = 2_000
+MARKS_PER_LOOK = 2_000
 """Marks of one batch; more are only in a request that alone brings so many, and a script takes no more than 8,000."""
 
-MINUTE = 60.0
+FOREIGN_LINE_SECONDS = 60.0
 """Seconds between two lines about foreign marks."""
 
 _NOTHING = Look()
@@ -56,7 +56,7 @@ class SharedSeen:
     async def look(self, marks: Sequence[EventId]) -> Look:
         timeline = self._tender.believed()
         asked = list(dict.fromkeys(marks))
-        if timeline is None or len(asked) > LOOKED_AT:
+        if timeline is None or len(asked) > MARKS_PER_LOOK:
             return self._unknown(marks)
         try:
             found, is_warm = await self._marks.look(timeline, asked)
@@ -98,7 +98,8 @@ class SharedSeen:
     def _tell_of(self, foreign: int) -> None:
         self._foreign += foreign
         now = self._clock.monotonic()
-        if now - self._told_of_foreign_at >= MINUTE:  # who writes many marks must not fill the log as well
+        # Whoever writes many marks must not fill the log as well.
+        if now - self._told_of_foreign_at >= FOREIGN_LINE_SECONDS:
             self._told_of_foreign_at = now
             telemetry.warn(
                 "cache_marks_foreign",

@@ -13,21 +13,21 @@ from redis.exceptions import ResponseError
 
 from landfast import telemetry
 from landfast.caches.local import LocalSeen
-from landfast.caches.redis_marks import CHUNK, ELSEWHERE, UNANSWERED, RedisMarks, Timeline
+from landfast.caches.redis_marks import ELSEWHERE_SECONDS, MARKS_PER_REQUEST, UNANSWERED, RedisMarks, Timeline
 from landfast.caches.same_inbox import Origin, believable, still_holds
 from landfast.domain.breaker import Breaker
 from landfast.domain.errors import StoreError
 from landfast.domain.ids import EventId
 from landfast.ports.clock import Clock
 
-QUEUE = 5_000
+QUEUED_MARKS = 5_000
 """Marks that wait to be told: ten full batches. Beyond it the oldest are dropped, it is only a cache."""
 
-EVERY = 5.0
+GLANCE_SECONDS = 5.0
 """Seconds between two glances at the inbox. One that was away is looked at anew in any case; this is for a failover so
 quick that nobody noticed."""
 
-AGAIN = 0.5
+RETRY_SECONDS = 0.5
 """Seconds, at least, until an inbox or a server that did not answer is asked again."""
 
 HOT = timedelta(minutes=5)
@@ -36,7 +36,7 @@ HOT = timedelta(minutes=5)
 HOT_AT_MOST = 50_000
 """Half of the local cache. Reading more would cost the inbox more than the duplicates do."""
 
-GOODBYE = 0.5
+STOP_SECONDS = 0.5
 """Seconds in which an orderly stop tells what it has not told yet."""
 
 
@@ -54,7 +54,7 @@ class Upkeep:
         self._lives = 0
         """How often everything was forgotten."""
         self._glanced_at = 0.0
-        self._untold: deque[tuple[EventId, EventId | None]] = deque(maxlen=QUEUE)
+        self._untold: deque[tuple[EventId, EventId | None]] = deque(maxlen=QUEUED_MARKS)
         """Marks, each with the id of its event if the inbox has it."""
         self.unwritten = 0
         """Marks that were dropped, or that the server refused."""
@@ -73,7 +73,7 @@ class Upkeep:
             self._task.cancel()
             await asyncio.wait([self._task])
         with suppress(*UNANSWERED):
-            async with asyncio.timeout(GOODBYE):
+            async with asyncio.timeout(STOP_SECONDS):
                 while self._untold and (timeline := self.believed()) is not None:
                     await self._tell_some(timeline)
         await self._marks.close()
@@ -84,7 +84,7 @@ class Upkeep:
         return None if self._breaker.is_open else self._timeline
 
     def tell(self, marks: Sequence[EventId], events: Sequence[EventId | None]) -> None:
-        self.unwritten += max(0, len(self._untold) + len(marks) - QUEUE)
+        self.unwritten += max(0, len(self._untold) + len(marks) - QUEUED_MARKS)
         self._untold.extend(zip(marks, events, strict=True))
         if self.believed() is not None:
             self._is_wanted.set()
@@ -138,8 +138,8 @@ class Upkeep:
 
     def _pause(self) -> float:
         if self._breaker.is_open or self._timeline is None:
-            return max(self._breaker.remaining(self._clock.monotonic()), AGAIN)
-        return 0.0 if self._untold or self._is_warming else EVERY
+            return max(self._breaker.remaining(self._clock.monotonic()), RETRY_SECONDS)
+        return 0.0 if self._untold or self._is_warming else GLANCE_SECONDS
 
     async def _tend(self) -> None:
         if not self._breaker.allows(self._clock.monotonic()):
@@ -149,7 +149,7 @@ class Upkeep:
             self._is_connected = True
         if self._timeline is None:
             await self._find_timeline()
-        elif self._clock.monotonic() - self._glanced_at >= EVERY:
+        elif self._clock.monotonic() - self._glanced_at >= GLANCE_SECONDS:
             await self._glance(self._timeline)
         if self._breaker.reset():
             telemetry.info("cache_available", server=self._name)
@@ -176,7 +176,7 @@ class Upkeep:
 
     async def _tell_some(self, timeline: Timeline) -> None:
         """Crash before it: the other intakes ask the inbox, which knows."""
-        told = [self._untold.popleft() for _ in range(min(CHUNK, len(self._untold)))]
+        told = [self._untold.popleft() for _ in range(min(MARKS_PER_REQUEST, len(self._untold)))]
         inside = [mark for mark, event in told if event is not None]
         events = [event for _, event in told if event is not None]
         outside = [mark for mark, event in told if event is None]
@@ -184,7 +184,7 @@ class Upkeep:
             if inside:
                 await self._marks.remember(timeline, inside, events=events)
             if outside:
-                await self._marks.remember(timeline, outside, events=(), lasting=ELSEWHERE)
+                await self._marks.remember(timeline, outside, events=(), lasting=ELSEWHERE_SECONDS)
         except ResponseError as error:  # full, say; what it has, it still knows
             self._note_refusal(len(told), error)
         except BaseException:
@@ -212,7 +212,7 @@ class Upkeep:
 
     async def _warm_some(self, timeline: Timeline) -> None:
         """Crash before it: the rest stays cold until the mark of who was warming ends, and another does it."""
-        some = [self._hot.popleft() for _ in range(min(CHUNK, len(self._hot)))]
+        some = [self._hot.popleft() for _ in range(min(MARKS_PER_REQUEST, len(self._hot)))]
         if some:
             await self._marks.remember(timeline, some, events=some, is_old=True)
         if not self._hot:

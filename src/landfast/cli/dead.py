@@ -11,7 +11,7 @@ import click
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.events import CUT, cells, find_events
-from landfast.cli.options import LIMIT, app_option, find_inbox, json_option, run
+from landfast.cli.options import ROWS, app_option, find_inbox, json_option, run
 from landfast.cli.output import body_fields, body_text, json_or_text, safe, say, say_json, say_pairs, say_table
 from landfast.domain.errors import UserError
 from landfast.domain.filter import parse
@@ -31,7 +31,7 @@ def dead() -> None:
 
 @dead.command("list")
 @click.argument("terms", metavar="[FILTER]...", nargs=-1)
-@click.option("--limit", type=click.IntRange(1, 1000), default=LIMIT, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=ROWS, show_default=True)
 @click.option("--after", metavar="CURSOR", help="Go on from the cursor that the last page ended with.")
 @app_option
 @json_option

@@ -10,7 +10,7 @@ import click
 
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
-from landfast.cli.options import LIMIT, app_option, find_inbox, json_option, run
+from landfast.cli.options import ROWS, app_option, find_inbox, json_option, run
 from landfast.cli.output import safe, say, say_json, say_table
 from landfast.domain.outcome import EffectState
 
@@ -25,7 +25,7 @@ def effects() -> None:
 
 @effects.command("list")
 @click.option("--state", type=click.Choice([str(state) for state in EffectState]), help="Only these.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=LIMIT, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=ROWS, show_default=True)
 @app_option
 @json_option
 def list_(*, state: str | None, limit: int, app: str | None, as_json: bool) -> None:

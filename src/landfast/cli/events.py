@@ -12,7 +12,7 @@ import click
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.cursor import cursor_text, read_cursor
-from landfast.cli.options import LIMIT, app_option, find_inbox, json_option, note_unknown_source, run
+from landfast.cli.options import ROWS, app_option, find_inbox, json_option, note_unknown_source, run
 from landfast.cli.output import (
     body_fields,
     body_text,
@@ -50,7 +50,7 @@ def events() -> None:
 
 @events.command("list")
 @click.argument("terms", metavar="[FILTER]...", nargs=-1)
-@click.option("--limit", type=click.IntRange(1, 1000), default=LIMIT, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=ROWS, show_default=True)
 @click.option("--after", metavar="CURSOR", help="Go on from the cursor that the last page ended with.")
 @app_option
 @json_option

@@ -10,7 +10,7 @@ import click
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.events import CUT, cells, find_events
-from landfast.cli.options import LIMIT, app_option, find_inbox, json_option, note_unknown_source, operator, run
+from landfast.cli.options import ROWS, app_option, find_inbox, json_option, note_unknown_source, operator, run
 from landfast.cli.output import counted, safe, say, say_json, say_table
 from landfast.domain.errors import UserError
 from landfast.domain.filter import Filter
@@ -32,7 +32,7 @@ def held() -> None:
 
 @held.command("list")
 @click.argument("terms", metavar="[FILTER]...", nargs=-1)
-@click.option("--limit", type=click.IntRange(1, 1000), default=LIMIT, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=ROWS, show_default=True)
 @click.option("--after", metavar="CURSOR", help="Go on from the cursor that the last page ended with.")
 @app_option
 @json_option

@@ -20,7 +20,7 @@ from landfast.domain.filter import Filter, parse
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
-LIMIT = 50
+ROWS = 50
 """Rows of a listing: a screenful; `--after` goes on from there."""
 
 

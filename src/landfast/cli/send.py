@@ -33,7 +33,7 @@ Examples:
   landfast send sendgrid delivered --private-key mine.pem where only the sender holds the key
 """
 
-SECONDS = 30.0
+ANSWER_SECONDS = 30.0
 """As long as the most patient senders wait."""
 
 
@@ -188,7 +188,7 @@ def _post(url: str, draft: Draft) -> tuple[int, str]:
     parts, query = urlsplit(url), urlsplit(draft.url).query
     where = f"{parts.scheme}://{parts.netloc}"
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=SECONDS)
+    connection = kind(parts.hostname or "", parts.port, timeout=ANSWER_SECONDS)
     try:
         target = f"{parts.path}?{query}" if query else parts.path
         connection.request(draft.method, target, draft.body, draft.headers)

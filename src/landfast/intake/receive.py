@@ -33,7 +33,7 @@ from landfast.intake.answers import answer_to
 from landfast.intake.counting.repeats import Repeats
 from landfast.intake.counting.tally import Tally
 from landfast.intake.diagnosis.reports import Reports
-from landfast.intake.keys.published_keys import DEADLINE as KEY_SECONDS
+from landfast.intake.keys.published_keys import FETCH_SECONDS as KEY_SECONDS
 from landfast.intake.keys.published_keys import PublishedKeys
 from landfast.intake.policy.admission import Admission
 from landfast.intake.policy.unproven import Unproven

@@ -22,11 +22,11 @@ BATCH_DELIVERIES = 500
 BATCH_BYTES = 8 * 1024 * 1024
 """Keeps one statement well under a second on a slow disk."""
 
-BUDGET = 64 * 1024 * 1024
+UNCOMMITTED_BYTES = 64 * 1024 * 1024
 """Bytes waiting for their COMMIT: eight full batches, a few seconds of backlog. Beyond it an honest 503 at once is
 better than an answer that comes after the sender gave up, and memory stays bounded."""
 
-TWIN_WAIT = 0.03
+TWIN_WAIT_SECONDS = 0.03
 """Seconds that a request waits, once, for another intake that is recording its event: several COMMITs on a good disk.
 If that one has died, its sender has lost no more than this."""
 
@@ -59,7 +59,13 @@ class _Waiting:
 
 class GroupCommit:
     def __init__(
-        self, journal: Journal, *, seen: Seen, wakeup: Wakeup, budget: int = BUDGET, has_neighbours: bool = False
+        self,
+        journal: Journal,
+        *,
+        seen: Seen,
+        wakeup: Wakeup,
+        budget: int = UNCOMMITTED_BYTES,
+        has_neighbours: bool = False,
     ) -> None:
         self._journal = journal
         self._seen = seen
@@ -162,7 +168,7 @@ class GroupCommit:
         return others
 
     async def _come_again(self, twins: Sequence[_Waiting]) -> None:
-        await asyncio.sleep(TWIN_WAIT)
+        await asyncio.sleep(TWIN_WAIT_SECONDS)
         self._waiting.extend(twins)
         self._start()
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-TRIES = 5
+FILE_TRIES = 5
 """Of making a file: before it is locked, a neighbour that starts may clear it away."""
 
 
@@ -17,7 +17,7 @@ class Files:
         """A new, locked file under this name. Nobody sees it before it is locked, or a neighbour would take it for one
         that was left behind. Crash before the rename: a file called .new, which the next start clears away; after it:
         an empty segment."""
-        for _ in range(TRIES - 1):
+        for _ in range(FILE_TRIES - 1):
             with suppress(BlockingIOError, FileExistsError, FileNotFoundError):
                 return self._create(path)
         return self._create(path)

@@ -12,17 +12,17 @@ from landfast.domain.delivery import Delivery
 from landfast.domain.errors import ConfigError, JournalUnavailableError
 from landfast.domain.ids import BootId
 from landfast.journals.files import Files
-from landfast.journals.records import MARK, Whole, encode, find
+from landfast.journals.records import MARK_BYTES, Whole, encode, find
 from landfast.journals.segments import NO_ROOM, Segment, seed_of
 from landfast.ports.backlog import Taken
 
-SEGMENTS = 64
+SEGMENTS_AT_MOST = 64
 """How many of them share the limit. Each that waits keeps a descriptor open, and draining frees one after the other."""
 
-SMALLEST = 1024 * 1024
+SMALLEST_SEGMENT_BYTES = 1024 * 1024
 """Bytes of a segment, at least: below, making files would cost more than filling them."""
 
-ADOPTED = 64
+ADOPTED_SEGMENTS = 64
 """Segments held, above which no more are adopted before some are drained: a process that died a thousand times in one
 outage left a thousand, and descriptors are for senders too."""
 
@@ -167,7 +167,7 @@ class Folder:
         self._writing = None
 
     def _adopt(self, name: str) -> Segment | None:
-        if not name.endswith(".seg") or len(self._segments) >= ADOPTED:
+        if not name.endswith(".seg") or len(self._segments) >= ADOPTED_SEGMENTS:
             return None
         try:
             return Segment.adopt(self._path / name, self._files)
@@ -195,7 +195,7 @@ class Folder:
 
     def _segment(self) -> Segment:
         """The one to write to."""
-        full = max(SMALLEST, self._limit // SEGMENTS)
+        full = max(SMALLEST_SEGMENT_BYTES, self._limit // SEGMENTS_AT_MOST)
         if self._writing is None or self._writing.is_given_up or self._writing.end >= full:
             self._number += 1
             self._writing = None
@@ -236,7 +236,7 @@ def set_aside_in(path: Path) -> list[str]:
     with suppress(OSError):
         for file in sorted(each for each in path.iterdir() if NAME.fullmatch(each.name) and each.suffix == ".bad"):
             content = file.read_bytes()
-            record = find(lambda size, at: content[at : at + size], MARK, len(content), seed=seed_of(file))  # noqa: B023
+            record = find(lambda size, at: content[at : at + size], MARK_BYTES, len(content), seed=seed_of(file))  # noqa: B023
             whole = record.deliveries if isinstance(record, Whole) else ()
             found += [f"{one.source}/{one.key}" for one in whole] or [f"{file.name} (damaged)"]
     return found

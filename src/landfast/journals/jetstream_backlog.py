@@ -26,7 +26,7 @@ from landfast.domain.ids import InboxId
 from landfast.journals.jetstream_address import read_address
 from landfast.journals.jetstream_link import ANSWER_WITHIN, Link, Message
 from landfast.journals.jetstream_mac import HEADER, MessageMac
-from landfast.journals.jetstream_stream import ASIDE, FOREIGN, PARTITIONS, SECOND, look, prepare
+from landfast.journals.jetstream_stream import ASIDE, FOREIGN, NANOSECONDS, PARTITIONS, look, prepare
 from landfast.ports.backlog import Taken
 from landfast.sealing import Seal, values
 
@@ -34,7 +34,7 @@ OFFERED_AGAIN_AFTER = 30.0
 """Seconds without an acknowledgement. The inbox has ten to answer a batch, and a batch may be cut several times around
 a row that it refuses; a message that is offered again too early only costs a look at what is known."""
 
-IN_HAND = 2000
+MESSAGES_IN_HAND = 2000
 """Messages of one partition that are with drainers, at most: four full batches, so that what a dead one holds does not
 stop the others."""
 
@@ -42,14 +42,14 @@ TAKEN_BYTES = 8 * 1024 * 1024
 """Of one batch, about: what the inbox is given in one statement. One message may be larger, or it could never be
 taken."""
 
-REMEMBERED = 50_000
+REMEMBERED_MESSAGES = 50_000
 """Messages that this process knows it has brought over: those of some seconds, which is when a lost acknowledgement
 shows."""
 
 WHY_BYTES = 60
 """Of the reason that a message set aside carries: with it, a message that was as large as can be still fits."""
 
-MINUTE = 60.0
+FOREIGN_LINE_SECONDS = 60.0
 """Seconds between two lines about foreign messages."""
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -166,9 +166,9 @@ class JetStreamBacklog:
             "durable_name": name,
             "filter_subject": self._link.address.subject(str(partition)),
             "ack_policy": "explicit",
-            "ack_wait": int(self._offered_again_after * SECOND),
+            "ack_wait": int(self._offered_again_after * NANOSECONDS),
             "max_deliver": -1,  # an event is never given up because it was offered often
-            "max_ack_pending": IN_HAND,
+            "max_ack_pending": MESSAGES_IN_HAND,
         }
         stream = self._link.address.stream
         answer = await self._link.ask(
@@ -246,7 +246,7 @@ class JetStreamBacklog:
         publishes many messages must not fill the log as well."""
         self.foreign += 1
         now = asyncio.get_running_loop().time()
-        if now - self._told_of_foreign_at >= MINUTE:
+        if now - self._told_of_foreign_at >= FOREIGN_LINE_SECONDS:
             self._told_of_foreign_at = now
             subject = self._link.address.subject(FOREIGN)
             telemetry.error("journal_messages_foreign", count=self.foreign, kept=subject)
@@ -255,7 +255,7 @@ class JetStreamBacklog:
     def _remember(self, message: Msg) -> None:
         self._done.add(mark := _mark(message))
         self._done_in_order.append(mark)
-        if len(self._done_in_order) > REMEMBERED:
+        if len(self._done_in_order) > REMEMBERED_MESSAGES:
             self._done.discard(self._done_in_order.popleft())
 
     async def _say(self, word: bytes, taken: Sequence[Taken]) -> None:

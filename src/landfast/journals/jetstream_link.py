@@ -40,7 +40,7 @@ IN_PROCESS = 10158
 STORED_AFTER = 0.01
 """Seconds: about what the servers of a cluster take to agree on a message."""
 
-LOOK_EVERY = 1.0
+LINK_POLL_SECONDS = 1.0
 """Seconds between two looks at whether the connection was given up."""
 
 CLOSE_WITHIN = 1.0
@@ -259,7 +259,7 @@ async def _end_of(client: Client, lost: asyncio.Event) -> None:
     """Return when the connection is given up. The library tells of it once its socket is closed: that may take long."""
     while not (client.is_closed or lost.is_set()):
         with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_EVERY):
+            async with asyncio.timeout(LINK_POLL_SECONDS):
                 await lost.wait()
 
 

@@ -25,7 +25,7 @@ inbox faster, and on a cluster each consumer is a group of servers that elects i
 REPLICAS = 3
 """One may be lost with its disk, and the two others still agree."""
 
-WINDOW = 120
+DUPLICATE_WINDOW_SECONDS = 120
 """Seconds in which the stream knows a message again: the first retries of a sender. What comes later the inbox knows;
 a longer window would cost the broker memory for each message in it."""
 
@@ -38,7 +38,7 @@ FOREIGN = "foreign"
 OWNER = "landfast_inbox"
 """Under this name the stream's metadata hold the inbox that its messages are for."""
 
-SECOND = 1_000_000_000
+NANOSECONDS = 1_000_000_000
 NOT_FOUND, IN_USE, NO_CLUSTER, TOO_FEW_SERVERS = 10059, 10058, 10074, 10005
 """The codes of JetStream's errors that Landfast tells apart."""
 
@@ -159,7 +159,7 @@ def wanted(address: BrokerAddress, inbox: InboxId, *, replicas: int) -> dict[str
         "retention": "workqueue",
         "discard": "new",
         "num_replicas": replicas,
-        "duplicate_window": WINDOW * SECOND,
+        "duplicate_window": DUPLICATE_WINDOW_SECONDS * NANOSECONDS,
         "metadata": {OWNER: inbox.hex()},
     }
 

@@ -21,17 +21,17 @@ import msgspec
 from landfast.domain.delivery import Delivery
 from landfast.domain.errors import JournalUnavailableError
 
-MARK = 16
+MARK_BYTES = 16
 """Bytes before the first record."""
 
 MAGIC = b"\x8aLFR"
 _HEADER = struct.Struct(">4sIII")
 _MARK = struct.Struct(">4xQI")
 
-LONGEST = 256 * 2**20
+LONGEST_RECORD_BYTES = 256 * 2**20
 """Bytes of a record, far above the largest body that any source may take: a length beyond it is none of ours."""
 
-SEARCHED = 2**20
+SEARCH_STEP_BYTES = 2**20
 """Bytes read at a time while the next whole header is searched for."""
 
 Read = Callable[[int, int], bytes]
@@ -58,7 +58,7 @@ class Damaged(NamedTuple):
 
 def encode(deliveries: Sequence[Delivery], *, seed: int) -> bytes:
     body = _encoder.encode(deliveries)
-    if len(body) > LONGEST:  # it would be taken for damage when it is read
+    if len(body) > LONGEST_RECORD_BYTES:  # it would be taken for damage when it is read
         raise JournalUnavailableError(f"a request of {len(body)} bytes is more than a spool can keep")
     head = struct.pack(">4sII", MAGIC, len(body), zlib.crc32(body, seed))
     return b"".join((head, zlib.crc32(head, seed).to_bytes(4), body))
@@ -72,11 +72,11 @@ def encode_mark(drained: int, *, seed: int) -> bytes:
 
 def decode_mark(mark: bytes, *, seed: int) -> int:
     """Where the first record stands that is not drained."""
-    if len(mark) < MARK:
-        return MARK
+    if len(mark) < MARK_BYTES:
+        return MARK_BYTES
     drained, crc = _MARK.unpack(mark)
     # Believed only when it is proven: one flipped bit in it would skip records.
-    return drained if crc == zlib.crc32(drained.to_bytes(8), seed) and drained >= MARK else MARK
+    return drained if crc == zlib.crc32(drained.to_bytes(8), seed) and drained >= MARK_BYTES else MARK_BYTES
 
 
 def find(read: Read, start: int, end: int, *, seed: int) -> Whole | Damaged:
@@ -111,14 +111,14 @@ def _header(header: bytes, seed: int) -> tuple[int, int] | None:
     if len(header) < _HEADER.size:
         return None
     magic, length, crc, own = _HEADER.unpack(header)
-    is_ours = magic == MAGIC and own == zlib.crc32(header[:-4], seed) and length <= LONGEST
+    is_ours = magic == MAGIC and own == zlib.crc32(header[:-4], seed) and length <= LONGEST_RECORD_BYTES
     return (length, crc) if is_ours else None
 
 
 def _search(read: Read, start: int, end: int, seed: int) -> int | None:
     """Where the next whole header begins."""
     while start < end:
-        piece = read(min(SEARCHED, end - start), start)
+        piece = read(min(SEARCH_STEP_BYTES, end - start), start)
         at = piece.find(MAGIC)
         while at >= 0:
             if _header(read(_HEADER.size, start + at), seed) is not None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from landfast import telemetry
 from landfast.domain.delivery import Delivery
 from landfast.journals.files import Files
-from landfast.journals.records import MARK, Damaged, Whole, count, decode_mark, encode, encode_mark, find
+from landfast.journals.records import MARK_BYTES, Damaged, Whole, count, decode_mark, encode, encode_mark, find
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -28,7 +28,7 @@ class Place(NamedTuple):
 class Segment:
     def __init__(self, path: Path, descriptor: int, files: Files) -> None:
         self.path = path
-        self.end = MARK
+        self.end = MARK_BYTES
         """Everything before it is on the disk for good."""
         self.is_given_up = False
         """Nothing may be written to it any more."""
@@ -37,8 +37,8 @@ class Segment:
         self._seed = seed_of(path)
         self._descriptor = descriptor
         self._files = files
-        self._drained = MARK
-        self._next = MARK
+        self._drained = MARK_BYTES
+        self._next = MARK_BYTES
         self._settled: dict[int, int] = {}
 
     @classmethod
@@ -63,8 +63,8 @@ class Segment:
         segment = cls(path, descriptor, files)
         segment.is_given_up = True
         try:
-            segment.end = max(MARK, files.size(descriptor))
-            segment._drained = segment._next = decode_mark(segment._read(MARK, 0), seed=segment._seed)
+            segment.end = max(MARK_BYTES, files.size(descriptor))
+            segment._drained = segment._next = decode_mark(segment._read(MARK_BYTES, 0), seed=segment._seed)
             segment.records = count(segment._read, segment._next, segment.end, seed=segment._seed)
         except BaseException:
             segment.close()
@@ -131,7 +131,7 @@ class Segment:
             self._files.unlink(left)
         descriptor = self._files.create(path)
         try:
-            mark = encode_mark(MARK, seed=self._seed)
+            mark = encode_mark(MARK_BYTES, seed=self._seed)
             self._files.write(descriptor, mark + content, 0)
             self._files.sync(descriptor)
             self._files.sync_folder(path.parent)

@@ -22,11 +22,11 @@ from landfast.sealing import Seal, values
 
 T = TypeVar("T")
 
-PATIENCE = 10.0
+BATCH_SECONDS = 10.0
 """Seconds for one batch: most senders have given up by then, and nobody may wait without an end for a disk that
 hangs."""
 
-LOOK_EVERY = 1.0
+ADOPTION_POLL_SECONDS = 1.0
 """Seconds between two looks for segments that a neighbour left behind when it died."""
 
 
@@ -90,13 +90,13 @@ class Spool:
         """Answers after the sync. Everything is new to it: what is not, the inbox will say when it is drained. What
         takes too long is refused, and drained all the same if it gets there."""
         if self._late is not None and not self._late.done():  # what is asked of the disk now would only pile up
-            raise JournalUnavailableError(f"the spool {self._path} has not answered for more than {PATIENCE:g} s")
+            raise JournalUnavailableError(f"the spool {self._path} has not answered for more than {BATCH_SECONDS:g} s")
         writing = asyncio.ensure_future(self._run(lambda: self._append(deliveries)))
-        done, _ = await asyncio.wait([writing], timeout=PATIENCE)
+        done, _ = await asyncio.wait([writing], timeout=BATCH_SECONDS)
         if not done:
             self._late = writing
             writing.add_done_callback(asyncio.Future.exception)  # looked at: nobody else will
-            raise JournalUnavailableError(f"the spool {self._path} did not answer within {PATIENCE:g} s")
+            raise JournalUnavailableError(f"the spool {self._path} did not answer within {BATCH_SECONDS:g} s")
         self._spooled += writing.result()
         return [Recorded(delivery.event_id, is_new=True, in_inbox=False) for delivery in deliveries]
 
@@ -135,7 +135,7 @@ class Spool:
 
     def _take(self, limit: int) -> Sequence[Taken]:
         now = self._clock.monotonic()
-        if now - self._looked_at >= LOOK_EVERY:
+        if now - self._looked_at >= ADOPTION_POLL_SECONDS:
             self._looked_at = now
             self._folder.adopt()
         return self._folder.take(limit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-PAUSE = 0.005
+PAUSE_SECONDS = 0.005
 """Seconds: 200 messages a second cost nothing, and nobody notices 5 ms where an idle worker starts in 5."""
 
 
@@ -23,7 +23,7 @@ class Debounce:
             self._asked = True
             return
         self._send()
-        self._pausing = self._loop.call_later(PAUSE, self._resume)
+        self._pausing = self._loop.call_later(PAUSE_SECONDS, self._resume)
 
     def stop(self) -> None:
         if self._pausing is not None:

@@ -33,7 +33,7 @@ def test_the_same_bytes_of_one_source_are_a_repeat() -> None:
 
 
 def test_so_many_bodies_are_remembered_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeats, "REMEMBERED", 3)
+    monkeypatch.setattr(repeats, "REMEMBERED_BODIES", 3)
     noted = Repeats()
     for number in (1, 2, 3, 1, 4, 1, 2):  # 1 was seen again, so 2 is the one that 4 drives out
         noted.note("a", b"%d" % number)

@@ -448,7 +448,7 @@ async def test_all_sources_together_are_diagnosed_a_few_times_a_second(caplog: p
         for source in sources:
             told.unverified(source, Head("POST", "/"), None, UnverifiedError("no"))
         told.guesser.finish()
-    assert sum("cause=" in record.message for record in caplog.records) == reports.EACH_SECOND
+    assert sum("cause=" in record.message for record in caplog.records) == reports.DIAGNOSES_PER_SECOND
     assert len(caplog.records) == 20
 
 
@@ -472,7 +472,7 @@ async def test_the_log_names_each_secret_in_use_once_an_hour(caplog: pytest.LogC
         assert [r.message for r in caplog.records if "secret_in_use" in r.message] == [
             "secret_in_use source=stripe secret=first"
         ]
-        desk.clock.advance(reports.HOUR)
+        desk.clock.advance(reports.SECRET_LINE_SECONDS)
         await desk.deliver(sample("stripe", id="evt_9"))
     assert sum("secret_in_use" in record.message for record in caplog.records) == 2
     await desk.group.close()

@@ -13,8 +13,8 @@ import pytest
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import InboxUnavailableError
 from landfast.intake.durability import drain
-from landfast.intake.durability.drain import IDLE, RATE, Drainer
-from landfast.intake.durability.outage import SLOW, Outage
+from landfast.intake.durability.drain import DRAIN_DELIVERIES_PER_SECOND, IDLE_POLL_SECONDS, Drainer
+from landfast.intake.durability.outage import AWAY_AFTER_SECONDS, Outage
 from landfast.intake.durability.strict import StrictJournal
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import DAWN, deliveries, delivery
@@ -170,10 +170,12 @@ async def test_it_never_goes_faster_than_its_rate_and_rests_as_long_as_it_worked
 
     async with opened(tmp_path) as spool:
         await spool.record(deliveries(500))
-        assert await Drainer(spool, MemoryRecorder(), clock=clock).step() == pytest.approx(500 / RATE)
+        assert await Drainer(spool, MemoryRecorder(), clock=clock).step() == pytest.approx(
+            500 / DRAIN_DELIVERIES_PER_SECOND
+        )
         await spool.record(deliveries(500, prefix="more"))
         assert await Drainer(spool, Slow(), clock=clock).step() == pytest.approx(0.7)
-        assert await Drainer(spool, Slow(), clock=clock).step() == IDLE
+        assert await Drainer(spool, Slow(), clock=clock).step() == IDLE_POLL_SECONDS
 
 
 async def test_an_inbox_that_answers_too_late_for_senders_is_drained_into_and_stays_away_for_them(
@@ -183,7 +185,7 @@ async def test_an_inbox_that_answers_too_late_for_senders_is_drained_into_and_st
 
     class Slow(MemoryRecorder):
         async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
-            clock.advance(SLOW + 1)
+            clock.advance(AWAY_AFTER_SECONDS + 1)
             return await super().record(deliveries)
 
     outage, inbox = Outage(clock), Slow()
@@ -201,7 +203,7 @@ async def test_an_error_that_nobody_expected_stops_nothing(tmp_path: Path, caplo
         await spool.record(deliveries(3))
         drainer = Drainer(spool, inbox, clock=clock)
         waits = [await drainer.step() for _ in range(6)]
-        assert waits[0] == IDLE and waits[-1] == drain.LONGEST
+        assert waits[0] == IDLE_POLL_SECONDS and waits[-1] == drain.LONGEST_RETRY_SECONDS
         assert caplog.text.count("drain_failed") == 1
         inbox.bug = None
         await drained(drainer, clock)
@@ -211,7 +213,7 @@ async def test_an_error_that_nobody_expected_stops_nothing(tmp_path: Path, caplo
 async def test_stopping_gives_a_batch_a_moment_and_then_gives_it_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drain, "MOMENT", 0.05)
+    monkeypatch.setattr(drain, "STOP_SECONDS", 0.05)
     inbox, clock = MemoryRecorder(), ManualClock()
     inbox.gate.clear()
     async with opened(tmp_path) as spool:
@@ -284,7 +286,7 @@ async def test_what_a_broker_will_not_give_out_again_is_told(tmp_path: Path) -> 
 async def test_stopping_twice_waits_for_nothing_the_second_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drain, "MOMENT", 60.0)
+    monkeypatch.setattr(drain, "STOP_SECONDS", 60.0)
     async with opened(tmp_path) as spool:
         drainer = Drainer(spool, MemoryRecorder(), clock=ManualClock())
         drainer.start()

@@ -118,7 +118,7 @@ async def test_what_was_seen_before_the_outage_is_not_a_duplicate_in_it(tmp_path
 async def test_an_inbox_that_hangs_costs_its_budget_once_and_what_it_committed_late_is_not_doubled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fallback_module, "SLOW", 0.05)
+    monkeypatch.setattr(fallback_module, "AWAY_AFTER_SECONDS", 0.05)
     async with scene(tmp_path) as it:
         it.inbox.gate.clear()
         answers = [await it.desk.deliver(body(number)) for number in range(10)]
@@ -158,7 +158,7 @@ async def test_a_spool_that_failed_is_not_said_to_for_ever_or_nobody_would_send_
         assert (await it.desk.deliver(body(1))).status == 503
         assert it.where() == "nothing"
         it.files.heal()
-        it.clock.advance(fallback_module.DOUBT)
+        it.clock.advance(fallback_module.FAILED_READINESS_SECONDS)
         assert it.where() == "spool"
         assert (await it.desk.deliver(body(1))).status == 200
 
@@ -222,7 +222,7 @@ async def test_a_record_that_is_stuck_in_a_failing_spool_keeps_nobody_from_an_in
 async def test_a_spool_that_hangs_keeps_nobody_from_an_inbox_that_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spool_module, "PATIENCE", 0.05)
+    monkeypatch.setattr(spool_module, "BATCH_SECONDS", 0.05)
     async with scene(tmp_path) as it:
         gate = threading.Event()
         monkeypatch.setattr(it.files, "sync", lambda _descriptor: gate.wait(20))
@@ -254,7 +254,7 @@ async def test_without_a_spool_it_is_known_that_nothing_is_taken_in_and_found_ou
     desk.recorder.is_down = True
     assert (await desk.deliver(body())).status == 503
     assert where() == "nothing"
-    desk.clock.advance(fallback_module.DOUBT)
+    desk.clock.advance(fallback_module.FAILED_READINESS_SECONDS)
     assert where() == "journal", "a load balancer must try again some time"
     assert (await desk.deliver(body())).status == 503
     desk.recorder.is_down = False

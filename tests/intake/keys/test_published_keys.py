@@ -21,16 +21,16 @@ from landfast.domain.answer import Answer
 from landfast.domain.errors import OverloadedError, UnverifiedError
 from landfast.domain.ids import BootId
 from landfast.intake.counting.tally import Tally
-from landfast.intake.keys.fetch import LARGEST, certified, fetch_https
+from landfast.intake.keys.fetch import LARGEST_DOCUMENT_BYTES, certified, fetch_https
 from landfast.intake.keys.key_folder import KeptKey, KeyFolder
 from landfast.intake.keys.published_keys import (
-    ABSENCE,
-    AT_ONCE,
-    IN_A_MINUTE,
-    LIFETIME,
-    MOST,
-    WAITING,
-    WITH_CREDENTIALS_IN_A_MINUTE,
+    FAILURE_SECONDS,
+    FETCHES_AT_ONCE,
+    FETCHES_PER_MINUTE,
+    FETCHES_WITH_CREDENTIALS_PER_MINUTE,
+    KEPT_DOCUMENTS,
+    KEY_LIFETIME_SECONDS,
+    REQUESTS_WAITING_FOR_A_KEY,
     PublishedKeys,
 )
 from landfast.intake.receive import Intake
@@ -131,7 +131,7 @@ async def test_a_document_is_fetched_once_and_used_until_its_time_is_over(shelf:
     assert await asyncio.gather(*(had(keys, url) for _ in range(5))) == [None] * 5
     assert keys[url] == b"the keys" and list(keys) == [url]
     assert shelf.asked == [("/keys", b"")]
-    clock.advance(LIFETIME + 1)
+    clock.advance(KEY_LIFETIME_SECONDS + 1)
     assert url not in keys
 
 
@@ -141,7 +141,9 @@ async def test_a_post_is_sent_as_it_is(shelf: Shelf) -> None:
     assert shelf.asked == [("/get", b'{"key_id":"k"}')]
 
 
-@pytest.mark.parametrize(("status", "document"), [(404, b""), (302, b""), (500, b"x"), (200, b"x" * (LARGEST + 1))])
+@pytest.mark.parametrize(
+    ("status", "document"), [(404, b""), (302, b""), (500, b"x"), (200, b"x" * (LARGEST_DOCUMENT_BYTES + 1))]
+)
 async def test_what_cannot_be_had_is_tried_again_later_and_not_at_once(
     shelf: Shelf, status: int, document: bytes
 ) -> None:
@@ -153,7 +155,7 @@ async def test_what_cannot_be_had_is_tried_again_later_and_not_at_once(
     assert isinstance(await had(keys, url), OverloadedError)
     assert len(shelf.asked) == 1 and url not in keys
     shelf.documents["/odd"] = (200, b"now")
-    clock.advance(ABSENCE + 1)
+    clock.advance(FAILURE_SECONDS + 1)
     assert await had(keys, url) is None and keys[url] == b"now"
 
 
@@ -174,20 +176,20 @@ async def test_whatever_goes_wrong_everybody_who_waits_is_told_and_the_address_i
     keys = PublishedKeys(clock, surprising)
     keys.need(KeyNeeded("https://keys.example/"), lost)
     assert isinstance(await had(keys, "https://keys.example/"), OverloadedError)
-    clock.advance(ABSENCE + 1)
+    clock.advance(FAILURE_SECONDS + 1)
     assert isinstance(await had(keys, "https://keys.example/"), OverloadedError)
 
 
 async def test_strangers_cannot_make_us_fetch_without_end(shelf: Shelf) -> None:
     keys = PublishedKeys(ManualClock(), shelf.fetch)
-    for number in range(IN_A_MINUTE + 20):
+    for number in range(FETCHES_PER_MINUTE + 20):
         assert isinstance(await had(keys, f"{shelf.url}/{number}"), OverloadedError)
-    assert len(shelf.asked) == IN_A_MINUTE
+    assert len(shelf.asked) == FETCHES_PER_MINUTE
 
 
 async def test_invented_addresses_of_one_provider_cost_no_other_its_keys(shelf: Shelf) -> None:
     keys = PublishedKeys(ManualClock(), shelf.fetch)
-    for number in range(IN_A_MINUTE + 5):
+    for number in range(FETCHES_PER_MINUTE + 5):
         await had(keys, f"{shelf.url}/invented/{number}", owner="paypal")
     shelf.documents["/keys"] = shelf.documents["/fixed"] = (200, b"the keys")
     assert isinstance(await had(keys, f"{shelf.url}/keys", owner="paypal"), OverloadedError)
@@ -204,7 +206,7 @@ async def test_fetches_that_hang_keep_no_other_providers_key_waiting() -> None:
         return b"the keys"
 
     keys = PublishedKeys(ManualClock(), fetch)
-    for number in range(AT_ONCE):
+    for number in range(FETCHES_AT_ONCE):
         assert keys.need(KeyNeeded(f"https://slow.example/{number}"), lambda _: done.set(), owner="paypal") is None
     refused = keys.need(KeyNeeded("https://slow.example/more"), lambda _: None, owner="paypal")
     assert isinstance(refused, OverloadedError)
@@ -219,7 +221,7 @@ async def test_credentials_are_sent_for_few_unknown_key_ids(shelf: Shelf) -> Non
     keys = PublishedKeys(ManualClock(), shelf.fetch)
     for number in range(20):
         await had(keys, f"{shelf.url}/get#{number}", post=b"credentials", owner="plaid")
-    assert len(shelf.asked) == WITH_CREDENTIALS_IN_A_MINUTE
+    assert len(shelf.asked) == FETCHES_WITH_CREDENTIALS_PER_MINUTE
 
 
 async def test_a_fixed_address_is_fetched_before_the_first_request(shelf: Shelf) -> None:
@@ -233,31 +235,31 @@ async def test_a_fixed_address_is_fetched_before_the_first_request(shelf: Shelf)
 
 
 async def test_keys_are_kept_over_a_restart(shelf: Shelf, tmp_path: Path) -> None:
-    clock, folder = ManualClock(), KeyFolder(tmp_path / "keys", most=MOST)
+    clock, folder = ManualClock(), KeyFolder(tmp_path / "keys", most=KEPT_DOCUMENTS)
     shelf.documents["/keys"] = (200, b"the keys")
     url = f"{shelf.url}/keys"
     assert await had(Keys(clock, shelf.fetch, folder), url) is None
     assert [each.stat().st_mode & 0o077 for each in (tmp_path / "keys", *(tmp_path / "keys").iterdir())] == [0, 0]
     shelf.documents.clear()
-    clock.advance(LIFETIME / 2)
+    clock.advance(KEY_LIFETIME_SECONDS / 2)
     again = Keys(clock, shelf.fetch, folder)
     assert again[url] == b"the keys"
     again.fetch_ahead(url, "google")
     assert len(shelf.asked) == 1
-    clock.advance(LIFETIME)
+    clock.advance(KEY_LIFETIME_SECONDS)
     assert url not in again
     assert url not in Keys(clock, shelf.fetch, folder)
 
 
 async def test_after_a_restart_strangers_cost_nobody_a_key_that_was_had_before(shelf: Shelf, tmp_path: Path) -> None:
     """Also where it is too old to count: its address is known, so it is asked for whatever else was."""
-    clock, folder = ManualClock(), KeyFolder(tmp_path, most=MOST)
+    clock, folder = ManualClock(), KeyFolder(tmp_path, most=KEPT_DOCUMENTS)
     shelf.documents["/keys"] = (200, b"the keys")
     url = f"{shelf.url}/keys"
     assert await had(Keys(clock, shelf.fetch, folder), url, owner="paypal") is None
-    clock.advance(10 * LIFETIME)
+    clock.advance(10 * KEY_LIFETIME_SECONDS)
     keys = Keys(clock, shelf.fetch, folder)
-    for number in range(IN_A_MINUTE + 1):
+    for number in range(FETCHES_PER_MINUTE + 1):
         assert isinstance(await had(keys, f"{shelf.url}/{number}", owner="paypal"), OverloadedError)
     assert await had(keys, url, owner="paypal") is None
     assert keys[url] == b"the keys"
@@ -273,18 +275,18 @@ def test_a_kept_key_counts_for_its_own_address_and_only_when_it_can_be_read(tmp_
     assert len(list(folder.load())) == 1
     first.write_bytes(b"\xc1")
     assert list(folder.load()) == []
-    ahead = KeptKey("https://keys.example/9", b"the keys", ManualClock().now().timestamp() + 10 * LIFETIME)
+    ahead = KeptKey("https://keys.example/9", b"the keys", ManualClock().now().timestamp() + 10 * KEY_LIFETIME_SECONDS)
     folder.keep(ahead)
     clock = ManualClock()
     keys = Keys(clock, folder=folder)
     assert ahead.address in keys
-    clock.advance(LIFETIME + 1)
+    clock.advance(KEY_LIFETIME_SECONDS + 1)
     assert ahead.address not in keys
 
 
 async def test_a_key_that_cannot_be_kept_counts_all_the_same(shelf: Shelf, tmp_path: Path) -> None:
     (tmp_path / "keys").write_bytes(b"a file")
-    keys = Keys(ManualClock(), shelf.fetch, KeyFolder(tmp_path / "keys", most=MOST))
+    keys = Keys(ManualClock(), shelf.fetch, KeyFolder(tmp_path / "keys", most=KEPT_DOCUMENTS))
     shelf.documents["/keys"] = (200, b"the keys")
     assert await had(keys, f"{shelf.url}/keys") is None
     assert keys[f"{shelf.url}/keys"] == b"the keys"
@@ -293,8 +295,11 @@ async def test_a_key_that_cannot_be_kept_counts_all_the_same(shelf: Shelf, tmp_p
 async def test_only_so_many_requests_wait_for_one_key(shelf: Shelf) -> None:
     keys = PublishedKeys(ManualClock(), shelf.fetch)
     shelf.documents["/keys"] = (200, b"the keys")
-    asked = await asyncio.gather(*(had(keys, f"{shelf.url}/keys") for _ in range(WAITING + 10)))
-    assert asked.count(None) == WAITING and sum(isinstance(each, OverloadedError) for each in asked) == 10
+    asked = await asyncio.gather(*(had(keys, f"{shelf.url}/keys") for _ in range(REQUESTS_WAITING_FOR_A_KEY + 10)))
+    assert (
+        asked.count(None) == REQUESTS_WAITING_FOR_A_KEY
+        and sum(isinstance(each, OverloadedError) for each in asked) == 10
+    )
     assert keys[f"{shelf.url}/keys"] == b"the keys"
 
 
@@ -304,13 +309,13 @@ async def test_strangers_who_ask_for_what_is_not_there_cost_nobody_the_key_that_
     shelf.documents["/keys"] = (200, b"the keys")
     url = f"{shelf.url}/keys"
     assert await had(keys, url) is None
-    for number in range(MOST + IN_A_MINUTE):
-        if number % (IN_A_MINUTE - 5) == 0:
+    for number in range(KEPT_DOCUMENTS + FETCHES_PER_MINUTE):
+        if number % (FETCHES_PER_MINUTE - 5) == 0:
             clock.advance(61)
         assert isinstance(await had(keys, f"{shelf.url}/{number}"), OverloadedError)
     assert keys[url] == b"the keys"
-    clock.advance(LIFETIME)
-    for number in range(IN_A_MINUTE + 1):
+    clock.advance(KEY_LIFETIME_SECONDS)
+    for number in range(FETCHES_PER_MINUTE + 1):
         assert isinstance(await had(keys, f"{shelf.url}/late/{number}"), OverloadedError)
     assert await had(keys, url) is None and keys[url] == b"the keys"
 
@@ -326,7 +331,7 @@ async def test_a_set_of_keys_that_cannot_be_renewed_counts_to_the_end_of_its_tim
     assert isinstance(await had(keys, url, is_outdated=True), OverloadedError)
     assert isinstance(await had(keys, url, is_outdated=True), UnverifiedError)  # and is not asked for again at once
     assert keys[url] == b"the keys" and len(shelf.asked) == 2
-    clock.advance(LIFETIME - 60)
+    clock.advance(KEY_LIFETIME_SECONDS - 60)
     assert url not in keys
 
 

@@ -147,7 +147,7 @@ def test_a_bucket_of_less_than_one_a_second_still_gives_one() -> None:
 
 @pytest.mark.req("R11")
 def test_a_million_keys_cost_no_memory_and_a_hot_one_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission_module, "KEYS", 100)
+    monkeypatch.setattr(admission_module, "THROTTLED_EVENTS", 100)
     limited = replace(source(), key_rate=1.0)
     admission = Admission([limited], clock=ManualClock())
     hot = EventId(b"hot" + bytes(13))

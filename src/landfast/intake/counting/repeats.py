@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 
-REMEMBERED = 10_000
+REMEMBERED_BODIES = 10_000
 """Bodies, by digest: about 2 MB. A captured request that is sent again after so many others is not counted."""
 
 PREFIX = "repeats:"
@@ -27,7 +27,7 @@ class Repeats:
         if digest in self._bodies:
             self._counts[source] += 1
             del self._bodies[digest]  # to the end: the one that was seen longest ago is forgotten first
-        elif len(self._bodies) >= REMEMBERED:
+        elif len(self._bodies) >= REMEMBERED_BODIES:
             del self._bodies[next(iter(self._bodies))]
         self._bodies[digest] = None
 

@@ -17,10 +17,10 @@ from landfast.domain.ids import BootId, EventId
 from landfast.ports.clock import Clock
 from landfast.ports.inbox import Recorder
 
-EVERY = 1.0
+REPORT_SECONDS = 1.0
 """Seconds between reports: what a crash may cost, in counts."""
 
-HEARTBEAT = 3.0
+HEARTBEAT_SECONDS = 3.0
 """Seconds after which an idle intake reports again: three tries within the 10 s that the inbox waits."""
 
 REDELIVERED_EVENTS = 100_000
@@ -145,10 +145,10 @@ class Tally:
     async def _report_for_ever(self) -> None:
         while True:
             await self.flush()
-            await self._clock.sleep(EVERY)
+            await self._clock.sleep(REPORT_SECONDS)
 
     def _is_due(self) -> bool:
-        return self._clock.monotonic() - self._reported_at >= HEARTBEAT
+        return self._clock.monotonic() - self._reported_at >= HEARTBEAT_SECONDS
 
     def _keep(self, redelivered: dict[EventId, int], error: StoreError) -> None:
         for event, times in redelivered.items():

@@ -9,7 +9,7 @@ from typing import Any
 from landfast import telemetry
 from landfast.ports.clock import Clock
 
-SECOND = 1.0
+ALERT_LINE_SECONDS = 1.0
 """Between two lines about the same thing at the same source: a flood of them is one thing to look at, not thousands."""
 
 
@@ -27,7 +27,7 @@ class Alerts:
     def _tell(self, tell: Callable[..., None], what: str, source: str, facts: dict[str, Any]) -> None:
         now = self._clock.monotonic()
         last, others = self._told.get((what, source), (-math.inf, 0))
-        if now - last < SECOND:
+        if now - last < ALERT_LINE_SECONDS:
             self._told[what, source] = (last, others + 1)
             return
         self._told[what, source] = (now, 0)

@@ -24,10 +24,10 @@ LARGEST_BODY = 64 * 1024
 MOST_SECRETS = 32
 """Of those that do not count: retired ones, other sources', other forms. Real configurations have a dozen."""
 
-MOST_ACTIVE = 4
+GUESSED_SECRETS = 4
 """Secrets that each guess is tried with; two are active while a sender changes over."""
 
-MILLISECONDS = 10**11
+FIRST_MILLISECONDS = 10**11
 """A unix time from here on is in milliseconds: as seconds it would be the year 5138."""
 
 
@@ -75,7 +75,7 @@ def _unpresented(case: Case, reason: str) -> Diagnosis:
 def _untimely(case: Case, signature: Signature, reason: str) -> Diagnosis:
     """Well formed, and of another time than ours."""
     signed_at = next((each.signed_at for each in _each(signature) if each.signed_at is not None), None)
-    if signed_at is not None and signed_at > MILLISECONDS:
+    if signed_at is not None and signed_at > FIRST_MILLISECONDS:
         return Diagnosis("timestamp", f"{reason}: it looks like milliseconds where seconds were expected")
     secret = case.matching(_active(case), signature=signature)
     if secret is not None:
@@ -125,7 +125,7 @@ def _other_source(case: Case) -> Diagnosis | None:
             presented = other.provider.present(case.head)
         except UnverifiedError:
             continue
-        active = other.active(case.now)[:MOST_ACTIVE]
+        active = other.active(case.now)[:GUESSED_SECRETS]
         if case.matching(active, signature=presented, provider=other.provider, url=other.public_url):
             sentence = f"it is signed as for source {other.name!r}: the sender has the address of this one instead"
             return Diagnosis("other-source", sentence, is_ours=True)
@@ -191,7 +191,7 @@ def _another_provider(case: Case, presented: Signature | None) -> Diagnosis | No
 
 
 def _no_match(case: Case) -> Diagnosis:
-    names = ", ".join(repr(secret.name) for secret in case.source.active(case.now)[:MOST_ACTIVE])
+    names = ", ".join(repr(secret.name) for secret in case.source.active(case.now)[:GUESSED_SECRETS])
     if not names:
         return Diagnosis("no-secret-active", "no secret of the source counts now: look at from and until")
     reason = case.reasons[0] if case.reasons else "no active secret made any of the signatures"
@@ -200,7 +200,7 @@ def _no_match(case: Case) -> Diagnosis:
 
 
 def _active(case: Case) -> tuple[Secret, ...]:
-    return case.source.active(case.now)[:MOST_ACTIVE]
+    return case.source.active(case.now)[:GUESSED_SECRETS]
 
 
 def _each(signature: Signature) -> Iterator[Signature]:

@@ -21,14 +21,14 @@ from landfast.intake.source import Source
 from landfast.ports.clock import Clock
 from landfast.ports.provider import NO_KEYS, Provider, Secret
 
-EACH_SECOND = 5
+DIAGNOSES_PER_SECOND = 5
 """Full diagnoses of all sources together, and one of each source. Whoever floods us with forgeries cannot buy more."""
 
-SECOND = 1.0
+REFUSAL_LINE_SECONDS = 1.0
 """Between two lines about refusals of one kind. Thousands come while somebody attacks, or while there is too much to
 do, and a line for each would be more of it."""
 
-HOUR = 3600.0
+SECRET_LINE_SECONDS = 3600.0
 """Seconds between two lines about one secret: whoever retires the old one of two sees soon that nobody uses it."""
 
 
@@ -55,7 +55,7 @@ class Reports:
     def used(self, source: Source, secret: Secret, at: float) -> None:
         """Log that a secret is in use, once an hour. By identity: to hash a secret would cost more than this may."""
         if at >= self._due.get(id(secret), 0.0):
-            self._due[id(secret)] = at + HOUR
+            self._due[id(secret)] = at + SECRET_LINE_SECONDS
             telemetry.info("secret_in_use", source=source.name, secret=secret.name)
 
     def rejected(self, source: str, status: int, error: Exception) -> None:
@@ -83,7 +83,7 @@ class Reports:
         """How many have passed in silence since the last line of this kind; None if this one must, too."""
         now = self._clock.monotonic()
         last, others = self._thinned.get((source, status), (-math.inf, 0))
-        if now - last < SECOND and not is_due:
+        if now - last < REFUSAL_LINE_SECONDS and not is_due:
             self._thinned[source, status] = last, others + 1
             return None
         self._thinned[source, status] = now, 0
@@ -107,7 +107,7 @@ class Reports:
         if second != self._second:
             self._second = second
             self._names.clear()
-        if source in self._names or len(self._names) >= EACH_SECOND:
+        if source in self._names or len(self._names) >= DIAGNOSES_PER_SECOND:
             return False
         self._names.add(source)
         return True

@@ -9,32 +9,32 @@ from contextlib import suppress
 from landfast import telemetry
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import RowRefusedError, UnavailableError
-from landfast.intake.durability.outage import SLOW, Outage
+from landfast.intake.durability.outage import AWAY_AFTER_SECONDS, Outage
 from landfast.intake.durability.record_apart import Refused, record_apart
 from landfast.intake.record import BATCH_DELIVERIES
 from landfast.ports.backlog import Backlog, Taken
 from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal
 
-RATE = 5_000
+DRAIN_DELIVERIES_PER_SECOND = 5_000
 """Deliveries a second, at most: a quarter of what an inbox takes on a small machine. Whoever waits to be answered goes
 before whoever was answered already. Besides, a batch is followed by a rest as long as it took, so that an inbox that
 has just come back, slow and cold, has at least half of its time for those who wait."""
 
-IDLE = 0.5
+IDLE_POLL_SECONDS = 0.5
 """Seconds between two looks at an empty backlog: about what one poll of a folder may cost unnoticed."""
 
-SOON = 0.05
+PROBE_POLL_SECONDS = 0.05
 """Seconds before it is asked again whether somebody else's attempt has come to an end."""
 
-MOMENT = 1.0
+STOP_SECONDS = 1.0
 """Seconds that a batch has to arrive when we stop: an inbox that is there needs a few milliseconds."""
 
-PROBE = 20
+PROBE_DELIVERIES = 20
 """Deliveries to find out with whether the inbox is back: reading a whole batch from a spool, to give it back again,
 would keep those waiting whose deliveries are being written to it."""
 
-LONGEST = 5.0
+LONGEST_RETRY_SECONDS = 5.0
 """Seconds between two attempts when something is wrong that is no outage of the inbox."""
 
 
@@ -74,7 +74,7 @@ class Drainer:
         loop, self._loop = self._loop, None
         if loop is not None:
             with suppress(TimeoutError):
-                async with asyncio.timeout(MOMENT):
+                async with asyncio.timeout(STOP_SECONDS):
                     await self._stepping.acquire()
             loop.cancel()
             await asyncio.wait([loop])
@@ -88,30 +88,34 @@ class Drainer:
     async def step(self) -> float:
         """Bring one batch over; how many seconds to wait before the next. Never raises."""
         if (wait := self._outage.remaining()) > 0:
-            return max(wait, SOON)  # no attempt is due
+            return max(wait, PROBE_POLL_SECONDS)  # no attempt is due
         try:
-            taken = await self._backlog.take(PROBE if self._outage.is_on else BATCH_DELIVERIES)
+            taken = await self._backlog.take(PROBE_DELIVERIES if self._outage.is_on else BATCH_DELIVERIES)
             if not taken:
-                return SOON if self._hurries else IDLE
+                return PROBE_POLL_SECONDS if self._hurries else IDLE_POLL_SECONDS
             # Not before: a disk that hangs would keep everybody else from finding out that the inbox is back.
             if not self._outage.may_try():
                 await self._backlog.give_back(taken)
-                return SOON
+                return PROBE_POLL_SECONDS
             began = self._clock.monotonic()
             await self._bring(taken)
         except UnavailableError as error:
             self._outage.began(error)
-            return max(self._outage.remaining(), SOON)
+            return max(self._outage.remaining(), PROBE_POLL_SECONDS)
         except Exception as error:  # noqa: BLE001 - whatever it was, what is left must still get its turn
             self._outage.abandon()
             return self._stumbled(error)
         self._failures = 0
         took = self._clock.monotonic() - began
-        if took <= SLOW or self._hurries:
+        if took <= AWAY_AFTER_SECONDS or self._hurries:
             self._outage.ended()
         else:  # good enough for what is answered already, and not for those who wait
             self._outage.began(f"an answer took {took:.1f} s")
-        return 0.0 if self._hurries else max(took, sum(len(each.deliveries) for each in taken) / RATE)
+        return (
+            0.0
+            if self._hurries
+            else max(took, sum(len(each.deliveries) for each in taken) / DRAIN_DELIVERIES_PER_SECOND)
+        )
 
     async def _bring(self, taken: Sequence[Taken]) -> None:
         """All of them: forgotten after the inbox's COMMIT, set aside as far as it refuses them, or given back."""
@@ -164,4 +168,4 @@ class Drainer:
         self._failures += 1
         if self._failures == 1:  # once for each thing that goes wrong, not once for each attempt
             telemetry.error("drain_failed", trace=error)
-        return min(LONGEST, IDLE * 2.0 ** min(self._failures - 1, 10))
+        return min(LONGEST_RETRY_SECONDS, IDLE_POLL_SECONDS * 2.0 ** min(self._failures - 1, 10))

@@ -9,13 +9,13 @@ from typing import Literal, Protocol
 
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import RowRefusedError, UnavailableError
-from landfast.intake.durability.outage import SLOW, Outage
+from landfast.intake.durability.outage import AWAY_AFTER_SECONDS, Outage
 from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal
 
 Where = Literal["inbox", "journal", "spool", "nothing"]
 
-DOUBT = 10.0
+FAILED_READINESS_SECONDS = 10.0
 """Seconds for which what has failed is said to. For ever would be too long: a load balancer that is told so
 sends nobody, and then nobody finds out that there is room again."""
 
@@ -32,7 +32,7 @@ class Alone:
     @property
     def where(self) -> Where:
         """Where the next delivery would become durable, as far as is known."""
-        return "nothing" if self._clock.monotonic() - self._failed_at < DOUBT else self._name
+        return "nothing" if self._clock.monotonic() - self._failed_at < FAILED_READINESS_SECONDS else self._name
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
         try:
@@ -71,7 +71,11 @@ class Fallback:
         """Where the next delivery would become durable, as far as is known."""
         if not self._outage.is_on:
             return self._name
-        return "nothing" if self._is_spool_failing and self._clock.monotonic() - self._failed_at < DOUBT else "spool"
+        return (
+            "nothing"
+            if self._is_spool_failing and self._clock.monotonic() - self._failed_at < FAILED_READINESS_SECONDS
+            else "spool"
+        )
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
         recorded = await self._try_first(deliveries) if self._is_worth_trying() else None
@@ -102,10 +106,10 @@ class Fallback:
     async def _try_first(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded] | None:
         """None where it did not answer. It may have committed all the same: then the inbox knows what is drained."""
         attempt = asyncio.ensure_future(self._first.record(deliveries))
-        done, _ = await asyncio.wait([attempt], timeout=SLOW)
+        done, _ = await asyncio.wait([attempt], timeout=AWAY_AFTER_SECONDS)
         if not done:
             self._abandon(attempt)
-            self._outage.began(f"no answer within {SLOW:g} s")
+            self._outage.began(f"no answer within {AWAY_AFTER_SECONDS:g} s")
             return None
         try:
             recorded = attempt.result()

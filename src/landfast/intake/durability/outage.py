@@ -8,7 +8,7 @@ from landfast import telemetry
 from landfast.domain.breaker import Breaker
 from landfast.ports.clock import Clock
 
-SLOW = 2.0
+AWAY_AFTER_SECONDS = 2.0
 """Seconds after which an inbox that has not answered counts as away: senders give up after 5 to 30, and a spool that
 takes its time must still fit in."""
 

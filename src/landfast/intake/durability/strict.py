@@ -34,7 +34,7 @@ TOLD = {
     DISPROVEN: "held_disproven",
     RETYPED: "held_retyped",
 }
-DIGITS = 16
+VARIANT_DIGITS = 16
 """Hexadecimal digits of the digest in a variant's key: two bodies that meet in 64 bits do not come by accident."""
 
 
@@ -116,7 +116,7 @@ def another_of(delivery: Delivery, difference: Difference) -> Delivery | None:
 
 def variant_of(delivery: Delivery, why: str) -> Delivery:
     """The same delivery as an event of its own, held. It has no proof: what it came with counts for another body."""
-    return _renamed(delivery, hashlib.sha256(delivery.body).hexdigest()[:DIGITS], hold=why)
+    return _renamed(delivery, hashlib.sha256(delivery.body).hexdigest()[:VARIANT_DIGITS], hold=why)
 
 
 def _renamed(delivery: Delivery, ending: str, *, hold: str) -> Delivery:

@@ -10,10 +10,10 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
-SECONDS = 3.0
+FETCH_STEP_SECONDS = 3.0
 """For each step of the connection; whoever waits has a deadline for the whole."""
 
-LARGEST = 64 * 1024
+LARGEST_DOCUMENT_BYTES = 64 * 1024
 """Bytes; a chain of certificates has about 8,000, Google's set of keys 1,500."""
 
 
@@ -23,19 +23,19 @@ def fetch_https(url: str, post: bytes | None = None, *, context: ssl.SSLContext 
     if parts.scheme != "https" or not parts.hostname:
         raise OSError("keys are fetched over https only")
     connection = http.client.HTTPSConnection(
-        parts.hostname, parts.port, timeout=SECONDS, context=context or _trusting_the_system()
+        parts.hostname, parts.port, timeout=FETCH_STEP_SECONDS, context=context or _trusting_the_system()
     )
     try:
         target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
         headers = {"accept": "*/*"} if post is None else {"accept": "*/*", "content-type": "application/json"}
         connection.request("GET" if post is None else "POST", target, post, headers)
         response = connection.getresponse()
-        document = response.read(LARGEST + 1)
+        document = response.read(LARGEST_DOCUMENT_BYTES + 1)
     except http.client.HTTPException as error:
         raise OSError(f"no HTTP answer: {type(error).__name__}") from error
     finally:
         connection.close()
-    if response.status != 200 or len(document) > LARGEST:
+    if response.status != 200 or len(document) > LARGEST_DOCUMENT_BYTES:
         raise OSError(f"status {response.status} with {len(document)} bytes")
     return document
 

@@ -24,29 +24,29 @@ from landfast.ports.clock import Clock
 from landfast.ports.fetch import Fetch
 from landfast.ports.provider import KeyNeeded
 
-DEADLINE = 3.0
+FETCH_SECONDS = 3.0
 """Seconds; the most impatient senders that have such keys wait ten."""
 
-LIFETIME = 3_600.0
+KEY_LIFETIME_SECONDS = 3_600.0
 """Seconds that a document is used. A key that was withdrawn counts for so much longer."""
 
-ABSENCE = 30.0
+FAILURE_SECONDS = 30.0
 """Seconds that a failure is remembered: less than the first retry of any sender takes."""
 
-YOUNG = 60.0
+FRESH_KEYS_SECONDS = 60.0
 """Seconds in which a set of keys is not asked for again because of a key id that it does not have."""
 
-MOST = 64
+KEPT_DOCUMENTS = 64
 """Documents. A provider has one or two at a time."""
 
-AT_ONCE = 4
-IN_A_MINUTE = 30
+FETCHES_AT_ONCE = 4
+FETCHES_PER_MINUTE = 30
 """Fetches for one provider; genuine senders cause about one in an hour."""
 
-WITH_CREDENTIALS_IN_A_MINUTE = 3
+FETCHES_WITH_CREDENTIALS_PER_MINUTE = 3
 """The same where they are sent along: an invented key id costs the operator's own quota there."""
 
-WAITING = 256
+REQUESTS_WAITING_FOR_A_KEY = 256
 """Requests that wait for one key. Their signatures are not checked yet, so a stranger's may be among them; with the
 largest bodies that such senders have, 256 KiB, it is 64 MB."""
 
@@ -79,7 +79,7 @@ class PublishedKeys(Mapping[str, bytes]):
 
     def __getitem__(self, url: str) -> bytes:
         kept = self._kept[url]
-        if kept.document is None or self._now() - kept.at > LIFETIME:
+        if kept.document is None or self._now() - kept.at > KEY_LIFETIME_SECONDS:
             raise KeyError(url)
         return kept.document
 
@@ -101,7 +101,7 @@ class PublishedKeys(Mapping[str, bytes]):
         if refusal is not None:
             return refusal
         if needed.url in self._waiting:
-            if len(self._waiting[needed.url]) >= WAITING:
+            if len(self._waiting[needed.url]) >= REQUESTS_WAITING_FOR_A_KEY:
                 return OverloadedError("too many wait for this key")
             self._waiting[needed.url].append(then)
             return None
@@ -116,7 +116,9 @@ class PublishedKeys(Mapping[str, bytes]):
 
     def _refusal(self, needed: KeyNeeded) -> Exception | None:
         kept = self._kept.get(needed.url)
-        if kept is None or self._now() - kept.tried_at >= (YOUNG if needed.is_outdated else ABSENCE):
+        if kept is None or self._now() - kept.tried_at >= (
+            FRESH_KEYS_SECONDS if needed.is_outdated else FAILURE_SECONDS
+        ):
             return None
         if needed.is_outdated:
             return UnverifiedError("the signature names a key that the provider does not publish")
@@ -129,13 +131,13 @@ class PublishedKeys(Mapping[str, bytes]):
         return kept is not None and kept.document is not None
 
     def _is_within_budget(self, needed: KeyNeeded, owner: str) -> bool:
-        if list(self._fetching.values()).count(owner) >= AT_ONCE:
+        if list(self._fetching.values()).count(owner) >= FETCHES_AT_ONCE:
             return False
         since, count = self._minutes.get(owner, (0.0, 0))
         if self._now() - since > 60:
             since, count = self._now(), 0
         self._minutes[owner] = (since, count + 1)
-        return count < (IN_A_MINUTE if needed.post is None else WITH_CREDENTIALS_IN_A_MINUTE)
+        return count < (FETCHES_PER_MINUTE if needed.post is None else FETCHES_WITH_CREDENTIALS_PER_MINUTE)
 
     def _begin(self, needed: KeyNeeded, owner: str, waiting: list[Then]) -> None:
         self._waiting[needed.url] = waiting
@@ -173,14 +175,14 @@ class PublishedKeys(Mapping[str, bytes]):
     async def _document(self, url: str, post: bytes | None, owner: str) -> bytes:
         threads = self._threads.get(owner)
         if threads is None:  # of its own: a fetch that hangs keeps no other provider's waiting
-            threads = self._threads[owner] = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="landfast-key")
+            threads = self._threads[owner] = ThreadPoolExecutor(FETCHES_AT_ONCE, thread_name_prefix="landfast-key")
         work = asyncio.get_running_loop().run_in_executor(threads, self._fetch, url.partition("#")[0], post)
-        async with asyncio.timeout(DEADLINE):  # its TimeoutError is an OSError
+        async with asyncio.timeout(FETCH_SECONDS):  # its TimeoutError is an OSError
             return await work
 
     def _keep(self, url: str, document: bytes | None) -> None:
         now, before = self._now(), self._kept.pop(url, None)
-        while len(self._kept) >= MOST:
+        while len(self._kept) >= KEPT_DOCUMENTS:
             absent = (each for each, kept in self._kept.items() if kept.document is None)
             del self._kept[next(absent, None) or next(iter(self._kept))]
         if document is None and before is not None:  # what was had before counts to the end of its own time

@@ -19,12 +19,12 @@ from landfast.intake.policy.origin import Networks, origin_of
 from landfast.intake.source import Source
 from landfast.ports.clock import Chance, Clock
 
-IN_FLIGHT = 5_000
+REQUESTS_IN_FLIGHT = 5_000
 """Whole requests that wait for their COMMIT: ten full batches, half a second of them at 10,000 acks a second. At 8 KB
 each it is 40 MB of a process that may have 120. Requests whose body is still on its way are not among them: they prove
 nothing yet, so a stranger's could fill all of it; the limits of connections and of arriving bytes bound those."""
 
-KEYS = 10_000
+THROTTLED_EVENTS = 10_000
 """Events whose deliveries are throttled at a time: 3 MB. One that is forgotten starts afresh; but for that so many
 others must have come since its last delivery, and then it was not coming often."""
 
@@ -40,7 +40,7 @@ class Admission:
         chance: Chance | None = None,
         https_only: bool = False,
         trusted_proxies: Iterable[str] = (),
-        most: int = IN_FLIGHT,
+        most: int = REQUESTS_IN_FLIGHT,
     ) -> None:
         sources = tuple(sources)
         self._clock = clock
@@ -114,7 +114,7 @@ class Admission:
         bucket = self._keys.get(event)
         if bucket is None:
             bucket = self._keys[event] = Bucket(rate, self._clock.monotonic())
-            if len(self._keys) > KEYS:
+            if len(self._keys) > THROTTLED_EVENTS:
                 self._keys.popitem(last=False)
         else:
             self._keys.move_to_end(event)

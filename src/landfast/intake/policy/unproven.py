@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
-MOST_BYTES = 64 * 1024 * 1024
+UNPROVEN_BYTES = 64 * 1024 * 1024
 """Of a process that may have 120 MB. It is two and a half bodies of the largest kind that a provider sends, and a
 thousand of the usual kind that happen to need more than one read."""
 
-ROOM = 1 / 8
+ROOM_SHARE = 1 / 8
 """Of the budget, made at a time: to look for the slowest takes a millisecond for 10,000, too much for each that comes.
 """
 
@@ -31,7 +31,7 @@ class Holder(Protocol):
 
 
 class Unproven:
-    def __init__(self, most: int = MOST_BYTES) -> None:
+    def __init__(self, most: int = UNPROVEN_BYTES) -> None:
         self._most = most
         self._held: dict[Holder, tuple[str, int]] = {}
         self._of_source: Counter[str] = Counter()
@@ -50,7 +50,7 @@ class Unproven:
             self._make_room()
 
     def _make_room(self) -> None:
-        aim = self._most - int(self._most * ROOM)
+        aim = self._most - int(self._most * ROOM_SHARE)
         while self.total > aim and self._of_source:
             largest, _ = self._of_source.most_common(1)[0]
             holders = [holder for holder, (source, _) in self._held.items() if source == largest]

@@ -12,16 +12,16 @@ import uvloop
 from landfast.app import Inbox
 from landfast.processes import logs
 from landfast.processes.children.exit_codes import exit_code
-from landfast.processes.children.lifeline import GRACE, Lifeline
+from landfast.processes.children.lifeline import GRACE_SECONDS, Lifeline
 from landfast.web.http.server import HttpServer
 
-DRAIN = GRACE * 0.8
+DRAIN = GRACE_SECONDS * 0.8
 """Seconds for the answers in flight. The rest of the grace is for the last commit and the last counters."""
 
 SUPERVISOR_SECONDS = 0.1
 """For the supervisor to refuse newcomers on our listener. A signal to a whole group of processes may reach us first."""
 
-YOUNG = 10_000
+OBJECTS_BETWEEN_COLLECTIONS = 10_000
 """Objects made between two collections: a batch of new events holds some thousands, none of which is garbage yet."""
 
 
@@ -29,7 +29,7 @@ def run(inbox: Inbox, *, listener: int, lifeline: Lifeline, tls: ssl.SSLContext 
     """Until SIGTERM; the exit code."""
     logs.to_stderr("intake")
     lifeline.hold()
-    gc.set_threshold(YOUNG)
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     code = exit_code(lambda: uvloop.run(_take_in(inbox, listener, lifeline, tls)))
     lifeline.let_go()
     return code

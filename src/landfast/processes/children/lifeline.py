@@ -13,7 +13,7 @@ import socket
 import threading
 from collections.abc import Callable
 
-GRACE = 10.0
+GRACE_SECONDS = 10.0
 """Seconds to finish what is in flight. Most handlers take less; what is cut short is claimed again by the next worker.
 Container runtimes send their own SIGKILL after ten seconds or more."""
 
@@ -23,7 +23,7 @@ READY, SUSPECTS = b"!", b"?"
 
 
 class Lifeline:
-    def __init__(self, fd: int, *, end: Callable[[int], None] | None = None, grace: float = GRACE) -> None:
+    def __init__(self, fd: int, *, end: Callable[[int], None] | None = None, grace: float = GRACE_SECONDS) -> None:
         self._socket = socket.socket(fileno=fd)
         self._socket.set_inheritable(False)  # a process that a handler starts must not hold our end open
         self._end = end or _signal_self

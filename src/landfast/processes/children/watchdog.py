@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from landfast import telemetry
 
-MARGIN = 5
+MARGIN_SECONDS = 5
 """Seconds beyond the longest handler deadline: the deadline itself must have its chance to cancel the handler first."""
 
 

@@ -15,10 +15,10 @@ from landfast.domain.ids import WorkerId
 from landfast.processes import logs
 from landfast.processes.children.exit_codes import exit_code
 from landfast.processes.children.lifeline import Lifeline
-from landfast.processes.children.watchdog import MARGIN, Watchdog
+from landfast.processes.children.watchdog import MARGIN_SECONDS, Watchdog
 from landfast.processes.children.worker_alone import SuspectsBeside
 
-YOUNG = 10_000
+OBJECTS_BETWEEN_COLLECTIONS = 10_000
 """Objects made between two collections. A group of events holds as many, and none of them is garbage before the group
 ends: with Python's 700, looking for it takes a tenth of a worker's time."""
 
@@ -40,7 +40,7 @@ def run(
     logs.to_stderr("suspects" if suspects == "only" else "worker")
     if lifeline is not None:
         lifeline.hold()
-    gc.set_threshold(YOUNG)
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     if lifeline is None:
         uvloop.run(_work(inbox, worker_id, lifeline, suspects, beside, up))
         return 0
@@ -57,7 +57,7 @@ async def _work(
     beside: SuspectsBeside | None,
     up: Callable[[], None],
 ) -> None:
-    watchdog = Watchdog(patience=_longest_deadline(inbox) + MARGIN)
+    watchdog = Watchdog(patience=_longest_deadline(inbox) + MARGIN_SECONDS)
     tell = lifeline.say_suspects if lifeline is not None and suspects == "apart" else None
     if beside is not None:
         tell = beside.want

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-INTERVAL = 0.5
+FILES_POLL_SECONDS = 0.5
 """Seconds between two looks: sooner than a developer reaches the terminal, and no load on a small folder."""
 
 SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
@@ -27,7 +27,7 @@ def snapshot(folder: Path) -> dict[Path, int]:
 async def wait_for_change(folder: Path, since: dict[Path, int]) -> dict[Path, int]:
     """Return the new snapshot as soon as one differs."""
     while (now := await asyncio.to_thread(snapshot, folder)) == since:  # noqa: ASYNC110 - files send us no events
-        await asyncio.sleep(INTERVAL)
+        await asyncio.sleep(FILES_POLL_SECONDS)
     return now
 
 

@@ -12,7 +12,7 @@ from landfast.domain.ids import WorkerId
 from landfast.ports.clock import Chance
 from landfast.processes.supervision.child import Child
 
-ABANDON_WITHIN = 5.0
+GIVE_BACK_SECONDS = 5.0
 """Seconds to give back a dead worker's claims. A store that takes longer is down; the leases expire anyway."""
 
 LAST_WORD_SECONDS = 1.0
@@ -139,7 +139,7 @@ class Lives:
     async def _give_back(self, worker: WorkerId) -> int:
         # Die before this, or fail in it, and the claims expire when their leases do.
         try:
-            async with asyncio.timeout(ABANDON_WITHIN):
+            async with asyncio.timeout(GIVE_BACK_SECONDS):
                 return await self._abandon(worker)
         except Exception as error:  # noqa: BLE001 - whatever it was, the next worker must start
             telemetry.warn("claims_not_given_back", error=repr(error))

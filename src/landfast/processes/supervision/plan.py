@@ -8,7 +8,7 @@ from pathlib import Path
 
 from landfast.config import Settings
 from landfast.domain.errors import ConfigError
-from landfast.processes.children.lifeline import GRACE
+from landfast.processes.children.lifeline import GRACE_SECONDS
 from landfast.processes.supervision.lives import Role
 
 ROLES: tuple[Role, ...] = ("intake", "worker", "drainer")
@@ -31,7 +31,7 @@ class Plan:
     tls_key: Path | None = None
     reload_from: Path | None = None
     """The folder whose changes restart the children, in development."""
-    grace: float = GRACE
+    grace: float = GRACE_SECONDS
 
     @property
     def roles(self) -> list[Role]:

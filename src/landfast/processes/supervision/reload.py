@@ -9,7 +9,7 @@ from typing import IO
 
 from landfast import telemetry
 from landfast.processes.supervision.child import Child
-from landfast.processes.supervision.supervisor import READY_WITHIN, Supervisor
+from landfast.processes.supervision.supervisor import READY_SECONDS, Supervisor
 from landfast.processes.supervision.systemd import Notices
 
 
@@ -57,13 +57,13 @@ class Reload:
         with tempfile.TemporaryFile() as words:
             child = await self._trial(words)
             try:
-                async with asyncio.timeout(READY_WITHIN):
+                async with asyncio.timeout(READY_SECONDS):
                     if await child.wait_ready():
                         return ""
                     await child.wait()
                 return _last_line(words).removeprefix("landfast: ") or "loading the application failed without a word"
             except TimeoutError:
-                return f"loading the application took more than {READY_WITHIN:g} s"
+                return f"loading the application took more than {READY_SECONDS:g} s"
             finally:
                 child.kill()
                 await child.wait()

@@ -15,17 +15,17 @@ from functools import partial
 from landfast.domain.ids import WorkerId
 from landfast.ports.clock import Chance, Clock
 from landfast.processes.children.exit_codes import TRY_AGAIN, USER_ERROR
-from landfast.processes.children.lifeline import GRACE
+from landfast.processes.children.lifeline import GRACE_SECONDS
 from landfast.processes.supervision.child import Child
 from landfast.processes.supervision.lives import Life, Lives, News, ProcessKind, Role
 from landfast.processes.supervision.suspects import SuspectsKeeper
 
-SETTLED = 10.0
+SETTLED_SECONDS = 10.0
 """Seconds. A child that lived longer did not die of its start: the next one follows without the grown delay."""
-FIRST_DELAY = 0.1
-LONGEST_DELAY = 15.0
+FIRST_RESTART_SECONDS = 0.1
+LONGEST_RESTART_SECONDS = 15.0
 """Seconds. Often enough to be back soon after the cause is gone, too rarely to be a load while it is not."""
-READY_WITHIN = 60.0
+READY_SECONDS = 60.0
 """Seconds for a successor to be ready: an application imports and connects in a few, on a busy machine in some more."""
 
 
@@ -41,7 +41,7 @@ class Supervisor:
         clock: Clock,
         chance: Chance,
         tell: Callable[[News], None],
-        grace: float = GRACE,
+        grace: float = GRACE_SECONDS,
         patient: bool = False,
         keeps_suspects: bool = False,
     ) -> None:
@@ -134,10 +134,10 @@ class Supervisor:
                 return
             if code == TRY_AGAIN:
                 self._is_there(slot)
-            failures = 1 if self._clock.monotonic() - born > SETTLED else failures + 1
+            failures = 1 if self._clock.monotonic() - born > SETTLED_SECONDS else failures + 1
             if not self._is_stopping:
                 is_hopeless = self._patient and life is not None and not life.child.is_ready
-                delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 20))
+                delay = min(LONGEST_RESTART_SECONDS, FIRST_RESTART_SECONDS * 2 ** min(failures - 1, 20))
                 await self._pause(None if is_hopeless else delay, roused)
 
     async def _succeed(self, slot: int) -> bool:
@@ -145,7 +145,7 @@ class Supervisor:
         life = await self._begin(slot, self._roles[slot])
         if life is None:
             return False
-        await asyncio.wait([life.greeted], timeout=READY_WITHIN)
+        await asyncio.wait([life.greeted], timeout=READY_SECONDS)
         if life.child.is_ready:
             self._successors[slot] = life
         else:

@@ -36,7 +36,7 @@ class Limits:
 SWEPT_AT_ONCE = 25
 """Connections ended in one go, which takes 1 ms: when thousands end together, good requests get their turn between."""
 
-ROOM = 64
+PLACES_AT_A_TIME = 64
 """Places looked for at a time. To look takes a few ms with 10,000 connections, too much for each that comes."""
 
 
@@ -78,7 +78,7 @@ class Connections:
         event is being stored, which has no deadline; False if there are only such."""
         if not self._expendable:
             waiting = [(c.deadline, c) for c in self.open - self._expelled if c.deadline < math.inf]
-            self._expendable = heapq.nsmallest(ROOM, waiting, key=_deadline)[::-1]
+            self._expendable = heapq.nsmallest(PLACES_AT_A_TIME, waiting, key=_deadline)[::-1]
         while self._expendable:
             deadline, connection = self._expendable.pop()
             # Any other may have been busy since it was put on the list.
