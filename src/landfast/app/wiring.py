@@ -21,10 +21,9 @@ from landfast.app.stores import Stores, make_wakeup, open_stores, seal_of
 from landfast.config import Settings, SourceSettings
 from landfast.domain.ids import InboxId, WorkerId
 from landfast.intake.counting.tally import Tally
-from landfast.intake.policy.admission import Admission
 from landfast.intake.keys.key_folder import KeyFolder
-from landfast.intake.keys.published_keys import KEPT_DOCUMENTS
-from landfast.intake.keys.published_keys import PublishedKeys
+from landfast.intake.keys.published_keys import KEPT_DOCUMENTS, PublishedKeys
+from landfast.intake.policy.admission import Admission
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.ports.clock import Chance, Clock

@@ -86,6 +86,12 @@ INTAKE: Mapping[str, Line] = MappingProxyType(
             "A key that a provider publishes cannot be fetched; its requests are told 503.",
             "Allow outgoing HTTPS to the address.",
         ),
+        "key_not_kept": line(
+            WARNING,
+            "folder error",
+            "A published key could not be written down; it is fetched again after a start.",
+            "Mend the folder.",
+        ),
         "subscription_waits": line(
             WARNING,
             "source address",

@@ -53,7 +53,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "loop": "which loop of a worker",
         "breaker": "what the breaker protects: ledger, or handler:NAME",
         "where": "where a handler stands, innermost call last",
-        "folder": "the folder whose files have changed",
+        "folder": "the folder that it is about",
         "inbox": "the id of the inbox",
         "epoch": "how often this inbox was restored or emptied, as far as is known",
     }

@@ -26,6 +26,12 @@ PROCESSING: Mapping[str, Line] = MappingProxyType(
         "unhandled": line(
             WARNING, "source type event", "No handler takes this type; the event waits.", "`landfast unhandled`."
         ),
+        "no_master_key": line(
+            WARNING,
+            "events effect event reason",
+            "This worker lacks the master key; what is sealed waits for one that has it.",
+            "Give it `seal` or `seal_old`.",
+        ),
         "requeued": line(INFO, "source type count", "Events that waited for a handler have one now."),
         "requeue_failed": line(
             WARNING, "error", "Events that wait for a handler could not be taken up; it is tried again."

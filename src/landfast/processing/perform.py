@@ -189,7 +189,7 @@ async def _end(running: Collection[asyncio.Task[EffectSettlement]]) -> None:
 
 
 def _closed(claimed: ClaimedEffect) -> EffectSettlement:
-    telemetry.warn(NO_MASTER_KEY, effect=claimed.staged.name, event=_event_of(claimed), why=claimed.closed)
+    telemetry.warn("no_master_key", effect=claimed.staged.name, event=_event_of(claimed), reason=claimed.closed)
     return _settled(
         claimed,
         EffectState.DELAYED,

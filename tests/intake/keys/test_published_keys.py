@@ -238,17 +238,17 @@ async def test_keys_are_kept_over_a_restart(shelf: Shelf, tmp_path: Path) -> Non
     clock, folder = ManualClock(), KeyFolder(tmp_path / "keys", most=KEPT_DOCUMENTS)
     shelf.documents["/keys"] = (200, b"the keys")
     url = f"{shelf.url}/keys"
-    assert await had(Keys(clock, shelf.fetch, folder), url) is None
+    assert await had(PublishedKeys(clock, shelf.fetch, folder), url) is None
     assert [each.stat().st_mode & 0o077 for each in (tmp_path / "keys", *(tmp_path / "keys").iterdir())] == [0, 0]
     shelf.documents.clear()
     clock.advance(KEY_LIFETIME_SECONDS / 2)
-    again = Keys(clock, shelf.fetch, folder)
+    again = PublishedKeys(clock, shelf.fetch, folder)
     assert again[url] == b"the keys"
     again.fetch_ahead(url, "google")
     assert len(shelf.asked) == 1
     clock.advance(KEY_LIFETIME_SECONDS)
     assert url not in again
-    assert url not in Keys(clock, shelf.fetch, folder)
+    assert url not in PublishedKeys(clock, shelf.fetch, folder)
 
 
 async def test_after_a_restart_strangers_cost_nobody_a_key_that_was_had_before(shelf: Shelf, tmp_path: Path) -> None:
@@ -256,9 +256,9 @@ async def test_after_a_restart_strangers_cost_nobody_a_key_that_was_had_before(s
     clock, folder = ManualClock(), KeyFolder(tmp_path, most=KEPT_DOCUMENTS)
     shelf.documents["/keys"] = (200, b"the keys")
     url = f"{shelf.url}/keys"
-    assert await had(Keys(clock, shelf.fetch, folder), url, owner="paypal") is None
+    assert await had(PublishedKeys(clock, shelf.fetch, folder), url, owner="paypal") is None
     clock.advance(10 * KEY_LIFETIME_SECONDS)
-    keys = Keys(clock, shelf.fetch, folder)
+    keys = PublishedKeys(clock, shelf.fetch, folder)
     for number in range(FETCHES_PER_MINUTE + 1):
         assert isinstance(await had(keys, f"{shelf.url}/{number}", owner="paypal"), OverloadedError)
     assert await had(keys, url, owner="paypal") is None
@@ -278,7 +278,7 @@ def test_a_kept_key_counts_for_its_own_address_and_only_when_it_can_be_read(tmp_
     ahead = KeptKey("https://keys.example/9", b"the keys", ManualClock().now().timestamp() + 10 * KEY_LIFETIME_SECONDS)
     folder.keep(ahead)
     clock = ManualClock()
-    keys = Keys(clock, folder=folder)
+    keys = PublishedKeys(clock, folder=folder)
     assert ahead.address in keys
     clock.advance(KEY_LIFETIME_SECONDS + 1)
     assert ahead.address not in keys
@@ -286,7 +286,7 @@ def test_a_kept_key_counts_for_its_own_address_and_only_when_it_can_be_read(tmp_
 
 async def test_a_key_that_cannot_be_kept_counts_all_the_same(shelf: Shelf, tmp_path: Path) -> None:
     (tmp_path / "keys").write_bytes(b"a file")
-    keys = Keys(ManualClock(), shelf.fetch, KeyFolder(tmp_path / "keys", most=KEPT_DOCUMENTS))
+    keys = PublishedKeys(ManualClock(), shelf.fetch, KeyFolder(tmp_path / "keys", most=KEPT_DOCUMENTS))
     shelf.documents["/keys"] = (200, b"the keys")
     assert await had(keys, f"{shelf.url}/keys") is None
     assert keys[f"{shelf.url}/keys"] == b"the keys"

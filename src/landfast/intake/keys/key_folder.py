@@ -55,7 +55,7 @@ class KeyFolder:
             new.rename(self._path / _name(key.address))
             self._forget_oldest()
         except OSError as error:
-            telemetry.warn("a published key is not kept for the next start", folder=self._path, reason=error)
+            telemetry.warn("key_not_kept", folder=self._path, error=error)
 
     def _forget_oldest(self) -> None:
         files = sorted(self._files(), key=lambda file: file.stat().st_mtime)
