@@ -43,22 +43,20 @@ async def serve(
     with _listening(plan) as listener:
         starter, notices = Starter(plan, listener), Notices()
         supervisor = _supervisor(inbox, plan, starter, tell)
-        renewal = Reload(supervisor, trial=starter.trial, notices=notices)
+        reload = Reload(supervisor, trial=starter.trial, notices=notices)
         migrating = asyncio.ensure_future(_migrate(inbox, plan))
 
         def stop() -> None:
             notices.stopping()
             migrating.cancel()  # its transaction is rolled back, and the next start repeats it
-            if listener is not None:
-                refuse_newcomers(listener)
-                listener.close()  # the intakes go on accepting, and who knocks is refused when the last copy is closed
+            _close(listener)
             supervisor.stop()
 
         def interrupted() -> None:
             telemetry.info("stopping", count=supervisor.alive, fix="Ctrl-C again to kill")
             stop()
 
-        signals.obey(stop=stop, interrupted=interrupted, kill=supervisor.kill, renew=renewal.ask)
+        signals.obey(stop=stop, interrupted=interrupted, kill=supervisor.kill, renew=reload.ask)
         if lifeline is not None:
             lifeline.hold()
         await asyncio.wait([migrating])
@@ -72,10 +70,17 @@ async def serve(
             if lifeline is not None:
                 lifeline.say_ready()
 
-        beside = [announce(), renewal.run()]
+        beside = [announce(), reload.run()]
         if plan.reload_from is not None:
             beside.append(_follow(plan.reload_from, supervisor))
         return await _run(supervisor, beside, lifeline)
+
+
+def _close(listener: socket.socket | None) -> None:
+    """The intakes go on accepting; a newcomer is refused once the last copy of the socket is closed."""
+    if listener is not None:
+        refuse_newcomers(listener)
+        listener.close()
 
 
 def _supervisor(inbox: Inbox, plan: Plan, starter: Starter, tell: Callable[[News], None]) -> Supervisor:
