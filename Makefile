@@ -50,7 +50,7 @@ stops: $(VENV)/dev  ## STOPS (200) stops under load, beside busy processes, plai
 	@$(BIN)/python -m tests.processes.stops --stops $(or $(STOPS),200) $(if $(SEED),--seed $(SEED))
 
 soak: $(VENV)/dev  ## a thousand random lives of an inbox against a model, and the models at greater depth
-	@LANDFAST_EXAMPLES=1000 $(BIN)/python -m pytest -n auto tests/properties && $(BIN)/python -m models --deep && $(BIN)/python -m simulations.regions --deep
+	@LANDFAST_EXAMPLES=1000 $(BIN)/python -m pytest -n auto tests/properties && $(BIN)/python -m models --deep && $(BIN)/python -m docs.explanation.regions --deep
 
 mutants: $(VENV)/dev  ## deliberate faults, and the tests that notice each
 	@$(BIN)/python -m tests.mutants

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from bench.machine import describe
 from bench.stores import DiskPostgres
-from landfast.app.system import SystemChance, SystemClock
+from landfast.app.system_clock import SystemChance, SystemClock
 from landfast.inboxes.postgres import PostgresInbox
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.recovery.proof import Proof, prove

@@ -13,7 +13,7 @@ from bench import deliveries, load, machine
 from bench.deliveries import SECRET, Requests
 from bench.load import Answered, Generator, Load
 from bench.stores import DiskPostgres, Store
-from landfast.cli.storm.servers import Serve
+from landfast.demo.servers import Serve
 
 ROOT = Path(__file__).parent.parent
 SATURATED = 0.9

@@ -12,6 +12,7 @@ from docs.errors_page import errors
 from docs.provider_language import language
 from docs.provider_pages import provider_pages
 from docs.settings_page import settings
+from landfast import log_lines
 from landfast.cli import landfast as command
 from landfast.domain import effect
 from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, TRANSITIONS, Signal, State
@@ -28,6 +29,7 @@ def pages() -> dict[str, str]:
         "settings.md": settings(),
         "api.md": api(),
         "errors.md": errors(),
+        "log.md": log(),
         "describing-a-provider.md": language(),
     }
     return own | provider_pages()
@@ -93,6 +95,31 @@ def commands() -> str:
     whole = command.make_context("landfast", [], resilient_parsing=True, terminal_width=WIDTH)
     _describe(command, whole, lines)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def log() -> str:
+    parts = {
+        "Intake": log_lines.INTAKE,
+        "Databases, cache, spool and journal": log_lines.LAYERS,
+        "Processing": log_lines.PROCESSING,
+        "Processes": log_lines.PROCESSES,
+    }
+    lines = [
+        "# The log",
+        "",
+        "Every line has a name that stays the same, and fields as `name=value`; a value with a blank in it is quoted.",
+        "A field means the same in all of them: `grep event=01ab` finds all that is known of an event. After an error",
+        "that nobody expected, the frames of its trace follow, without its message.",
+        "Drawn from `src/landfast/log_lines`.",
+    ]
+    for title, table in parts.items():
+        lines += ["", f"## {title}", "", "| Line | Level | Fields | Means | To do |", "|---|---|---|---|---|"]
+        lines += [
+            f"| `{name}` | {', '.join(line.levels)} | {', '.join(line.fields)} | {line.meaning} | {line.fix} |"
+            for name, line in table.items()
+        ]
+    lines += ["", "## Fields", "", "| Field | Is |", "|---|---|"]
+    return "\n".join([*lines, *(f"| `{name}` | {text} |" for name, text in log_lines.FIELDS.items())]) + "\n"
 
 
 def _describe(what: click.Command, context: click.Context, lines: list[str]) -> None:

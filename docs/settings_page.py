@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from landfast.config import Settings, SourceSettings
-from landfast.config.keys import KEYS, SOURCE_KEYS, Key
+from landfast.config.setting_keys import KEYS, SOURCE_KEYS, Key
 
 KINDS = {str: "text", int: "a whole number", float: "a number", list: "a list", bool: "true or false"}
 

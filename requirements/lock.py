@@ -18,12 +18,20 @@ QUIET = ("--no-emit-index-url", "--no-emit-trusted-host", "--no-emit-find-links"
 def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     runtime = project["project"]["dependencies"]
+    optional = project["project"]["optional-dependencies"]
+    extras = optional["redis"] + optional["jetstream"]  # what a server may need; pytest is in dev
     groups = project["dependency-groups"]
     # The benchmark is installed on top of dev, so it takes the versions that dev has.
-    dev = runtime + groups["dev"] + groups["oracles"]
+    dev = runtime + extras + groups["dev"] + groups["oracles"]
     # What builds the package is in dev, too: the same versions.
     build = ["-c dev.txt", *project["build-system"]["requires"]]
-    wanted = {"runtime": runtime, "dev": dev, "build": build, "bench": ["-c dev.txt", *groups["bench"]]}
+    wanted = {
+        "runtime": runtime,
+        "extras": ["-c runtime.txt", *extras],
+        "dev": dev,
+        "build": build,
+        "bench": ["-c dev.txt", *groups["bench"]],
+    }
     wanted = {name: wanted[name] for name in sys.argv[1:] or wanted}
     with tempfile.TemporaryDirectory() as folder:
         tools = Path(folder) / "tools"

@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 
-SHIPPED = ("runtime", "build")
+INSTALLED = ("runtime", "extras")
+"""What an installation contains: always, and with all that a server may be told to use."""
+
+SHIPPED = (*INSTALLED, "build")
 """What an installation contains, and what makes it: the rest only tests and measures."""
 
 

@@ -15,16 +15,16 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from locks import HERE, Pinned, pinned
+from locks import HERE, INSTALLED, Pinned, pinned
 
 ROOT = HERE.parent
 
 
 def bill() -> dict[str, Any]:
-    parts = list(pinned("runtime"))
+    parts = [(each, lock) for lock in INSTALLED for each in pinned(lock)]
     us = _landfast()
-    known = {each.name: _purl(each.name, each.version) for each in parts}
-    components = [_component(each) for each in parts]
+    known = {each.name: _purl(each.name, each.version) for each, _ in parts}
+    components = [_component(each, is_optional=lock == "extras") for each, lock in parts]
     made = {"components": components, "dependencies": _dependencies(us, known)}
     return {
         "bomFormat": "CycloneDX",
@@ -53,7 +53,7 @@ def _landfast() -> dict[str, Any]:
     }
 
 
-def _component(part: Pinned) -> dict[str, Any]:
+def _component(part: Pinned, *, is_optional: bool) -> dict[str, Any]:
     purl = _purl(part.name, part.version)
     return {
         "type": "library",
@@ -61,6 +61,7 @@ def _component(part: Pinned) -> dict[str, Any]:
         "name": part.name,
         "version": part.version,
         "purl": purl,
+        "scope": "optional" if is_optional else "required",
         # Of every file of this version: which one is installed depends on the machine.
         "hashes": [{"alg": "SHA-256", "content": each} for each in part.hashes],
     }

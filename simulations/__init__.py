@@ -1,1 +1,1 @@
-"""What this machine cannot show: several regions, simulated, and rates beyond it, computed from what was measured."""
+"""What this machine cannot show: rates beyond it, computed from what was measured."""

@@ -20,7 +20,7 @@ import nats
 import redis
 from nats.js.api import StorageType, StreamConfig
 
-from landfast.caches.redis import DURABLE_SECONDS
+from landfast.caches.redis_marks import DURABLE_SECONDS
 from landfast.domain.delivery import Delivery
 
 KEYS = 200_000

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from landfast.caches.redis import DURABLE_SECONDS
+from landfast.caches.redis_marks import DURABLE_SECONDS
 from landfast.drivers import INBOX_CONNECTIONS, LEDGER_SPARE_CONNECTIONS
 from landfast.inboxes.postgres.connection import RECORDING
 from simulations.measured import Measured

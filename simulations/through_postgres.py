@@ -13,7 +13,7 @@ from typing import Any
 import asyncpg
 
 from landfast.app.stores import Stores, open_stores
-from landfast.app.system import SystemChance, SystemClock
+from landfast.app.system_clock import SystemChance, SystemClock
 from landfast.config import load
 from landfast.domain.delivery import Delivery
 from landfast.domain.ids import HandlerName, WorkerId, receipt_digest, token

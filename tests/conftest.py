@@ -6,13 +6,16 @@ import asyncio
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from landfast.app.system import SystemChance, SystemClock
+from landfast import telemetry
+from landfast.app.system_clock import SystemChance, SystemClock
 from landfast.inboxes.postgres import PostgresInbox
 from landfast.ledgers.postgres import PostgresLedger
+from landfast.log_lines import LINES
 from tests.servers import Postgres
 
 # How long an example takes depends on who else uses the machine; speed is the bench's.
@@ -29,6 +32,25 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long tests first: whoever runs one that begins last keeps all the others waiting for the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+@pytest.fixture(autouse=True)
+def strange_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Lines of the log, and fields in them, that are not in `landfast.log_lines`: a test that causes one fails."""
+    found: list[str] = []
+    written = telemetry._line
+
+    def checked(name: str, facts: dict[str, Any]) -> str:
+        line = LINES.get(name)
+        if line is None:
+            found.append(name)
+        else:
+            found.extend(f"{name} {field}" for field in facts if field not in line.fields)
+        return written(name, facts)
+
+    monkeypatch.setattr(telemetry, "_line", checked)
+    yield found
+    assert not found
 
 
 @pytest.fixture(scope="session")

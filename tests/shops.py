@@ -16,9 +16,9 @@ from typing import Any
 import asyncpg
 
 from landfast.app import Inbox
-from landfast.cli.storm.load import Connection
-from landfast.cli.storm.sender import Sender
-from landfast.cli.storm.servers import Serve
+from landfast.demo.load import Connection
+from landfast.demo.sender import Sender
+from landfast.demo.servers import Serve
 from landfast.domain.lifecycle import State
 
 SECRET = "whsec_test_of_whole_processes"

@@ -66,7 +66,6 @@ def test_a_source_has_what_the_file_says(tmp_path: Path) -> None:
         tolerance = 60
         dedup = "body"
         dedup_key = "k"
-        ordered_by = "data.object.id"
         body_limit = 5000
         [sources.own]
         provider = "generic"
@@ -81,7 +80,6 @@ def test_a_source_has_what_the_file_says(tmp_path: Path) -> None:
         tolerance=60.0,
         dedup="body",
         dedup_key="k",
-        ordered_by="data.object.id",
         body_limit=5000,
     )
     assert sources["own"].options == {"header": "X-Own"}
@@ -152,6 +150,9 @@ MISTAKES = {
     "rate = 5": "landfast.toml: there is no key 'rate'; it belongs to a source: write it under [sources.NAME]",
     SOURCE
     + 'secrets = ["x"]\nhttps_only = true': "landfast.toml: sources.stripe: https_only is no key of a source; write it above",
+    SOURCE
+    + 'secrets = ["x"]\nordered_by = "data.object.id"': "landfast.toml: sources.stripe: order per entity is not built yet; remove ordered_by",
+    'ordered_by = "id"': "landfast.toml: order per entity is not built yet; remove ordered_by",
     "spool_limit = 5": "landfast.toml: spool_limit is 5; it must be from 1048576 to 1099511627776",
     'redis = "redis://me:hunter2@cache/shop"': "landfast.toml: redis must be an address, such as",
     'redis = "http://me:hunter2@cache"': "landfast.toml: redis must be an address, such as",

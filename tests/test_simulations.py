@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from docs.explanation.regions import homes
+from docs.explanation.regions.lives import live
+from docs.explanation.regions.simulation import DESIGN, LARGE, WEAKENED, Regions, Row
 from landfast.drivers import INBOX_CONNECTIONS, LEDGER_SPARE_CONNECTIONS
 from landfast.inboxes.postgres.connection import RECORDING
 from models.explore import explore
-from simulations import capacity, homes
-from simulations.lives import live
+from simulations import capacity
 from simulations.measured import measured
 from simulations.plan import LIMITS, WORKER_CONNECTIONS, Asked, page_images, plan, reach, touched
-from simulations.regions import DESIGN, LARGE, WEAKENED, Regions, Row
 
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 20_261_116
@@ -41,7 +42,7 @@ FAULTS = {
 @pytest.mark.req("R56")
 @pytest.mark.parametrize("row", DESIGN, ids=lambda row: row.name)
 def test_one_home_for_each_key_holds_in_every_world_of_a_small_setting(row: Row) -> None:
-    """`python -m simulations.regions --deep` explores larger ones."""
+    """`python -m docs.explanation.regions --deep` explores larger ones."""
     verdict = explore(row.model)
     assert not verdict.problem, f"{verdict.problem}: {' / '.join(verdict.trace)}"
     assert verdict.states > 1000 and row.holds

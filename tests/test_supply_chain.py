@@ -55,7 +55,8 @@ def test_a_bill_of_materials_holds_what_cyclonedx_asks_for_and_all_that_is_pinne
     assert (bill["bomFormat"], bill["specVersion"], bill["version"]) == ("CycloneDX", "1.6", 1)
     assert re.fullmatch(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", bill["serialNumber"])
     parts = bill["components"]
-    assert {part["name"]: part["version"] for part in parts} == pinned("runtime")
+    assert {part["name"]: part["version"] for part in parts} == pinned("runtime") | pinned("extras")
+    assert {part["name"] for part in parts if part["scope"] == "optional"} == set(pinned("extras"))
     for part in parts:
         assert part["type"] == "library"
         assert part["purl"] == part["bom-ref"] == f"pkg:pypi/{part['name']}@{part['version']}"

@@ -10,7 +10,7 @@ from functools import partial
 from bench import deliveries, load, stores
 from bench.rows import Row
 from bench.stage import Stage
-from landfast.cli.storm.load import Connection
+from landfast.demo.load import Connection
 
 HALF = "ack {} at half of the maximum, {}"
 IDLE = "webhook in to handler started, idle, p50, {}"

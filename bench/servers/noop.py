@@ -15,9 +15,9 @@ from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head
 from landfast.domain.ids import EventId
 from landfast.intake.answers import answer_to
+from landfast.intake.policy.unproven import Unproven
 from landfast.intake.receive import Admitted, Answered, Intake
 from landfast.intake.source import Source
-from landfast.intake.unproven import Unproven
 from landfast.ports.provider import Secret, Signature
 from landfast.providers import provider
 from landfast.web.http.server import HttpServer

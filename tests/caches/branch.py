@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from landfast.app.system import SystemChance, SystemClock
-from landfast.caches.redis import RedisMarks
+from landfast.app.system_clock import SystemChance, SystemClock
+from landfast.caches.redis_marks import RedisMarks
 from landfast.caches.shared import SharedSeen
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.ids import EventId, event_id
 from landfast.inboxes.sqlite import SqliteInbox
-from landfast.intake.record import GroupCommit, Outcome
+from landfast.intake.record import GroupCommit, RecordResult
 from landfast.ports.clock import Clock
 from landfast.testing.clock import ManualClock
 from tests.intake.desk import CountingWakeup
@@ -46,9 +46,9 @@ class Branch:
     def __post_init__(self) -> None:
         self.group = GroupCommit(self.journal, seen=self.seen, wakeup=CountingWakeup())
 
-    def begin(self, *keys: str) -> asyncio.Future[Outcome]:
+    def begin(self, *keys: str) -> asyncio.Future[RecordResult]:
         """One request with these events."""
-        later: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        later: asyncio.Future[RecordResult] = asyncio.get_running_loop().create_future()
         self.group.record([delivery(key) for key in keys], later.set_result)
         return later
 

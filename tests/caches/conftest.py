@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from landfast.caches import redis
+from landfast.caches import redis_marks
 from tests.valkey import Valkey, valkey
 
 
@@ -19,6 +19,6 @@ def server() -> Iterator[Valkey]:
 def budget(monkeypatch: pytest.MonkeyPatch) -> float:
     """The real budget. On a machine that runs every other test beside it a healthy server may take longer; a test of
     what is slow sets it again."""
-    real = redis.ANSWER_SECONDS
-    monkeypatch.setattr(redis, "ANSWER_SECONDS", 10.0)
+    real = redis_marks.ANSWER_SECONDS
+    monkeypatch.setattr(redis_marks, "ANSWER_SECONDS", 10.0)
     return real

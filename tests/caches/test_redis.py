@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from landfast.caches import redis, tending
-from landfast.caches.redis import RedisMarks, Timeline
+from landfast.caches import redis_marks, upkeep
+from landfast.caches.redis_marks import RedisMarks, Timeline
 from landfast.domain.ids import InboxId, full_mark
-from landfast.intake.remember import RememberingJournal
+from landfast.intake.durability.remembering import RememberingJournal
 from tests.caches.branch import Branch, branch, delivery, event_of, until
 from tests.valkey import Valkey
 
@@ -194,7 +194,7 @@ async def test_what_a_drainer_brought_into_the_inbox_is_known_for_long_and_asked
         await RememberingJournal(one.inbox, one.seen).record([delivery("a")])
         await one.told()
         (key,) = server.ask("KEYS", f"*:{event_of('a').hex()}")
-        assert server.ask("TTL", key) > redis.ELSEWHERE_SECONDS
+        assert server.ask("TTL", key) > redis_marks.ELSEWHERE_SECONDS
         (recent,) = server.ask("KEYS", "*:recent")
         assert server.ask("LINDEX", recent, 0) == event_of("a")
 
@@ -212,7 +212,7 @@ async def test_more_than_the_queue_holds_is_dropped_oldest_first_and_counted(tmp
     async with branch(tmp_path, server.address) as one:
         await one.believes()
         await fall_asleep(one)
-        one.seen.remember([event_of(f"k{number}") for number in range(tending.QUEUED_MARKS + 7)])
+        one.seen.remember([event_of(f"k{number}") for number in range(upkeep.QUEUED_MARKS + 7)])
         assert one.meter("shared_unwritten") == 7
         assert one.seen._tender._untold[0][0] == event_of("k7")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from landfast.caches import redis
-from landfast.caches.tending import GLANCE_SECONDS
+from landfast.caches import redis_marks
+from landfast.caches.upkeep import GLANCE_SECONDS
 from landfast.domain.breaker import Breaker
 from tests.caches.branch import branch, event_of, standing_clock, until
 from tests.proxy import Fate, Proxy
@@ -32,7 +32,7 @@ async def test_killed_and_started_again_it_is_warmed_and_nothing_was_wrong_meanw
         assert await other.record("b") == [True]
         assert await one.record("b") == [False]
         assert (other.meter("shared_unanswered"), other.meter("inbox_hits")) == (2, 1)
-        assert caplog.text.count("does not answer") == 2  # once for each, not once for each request
+        assert caplog.text.count("cache_unavailable") == 2  # once for each, not once for each request
         server.start()
         await one.believes()
         await until(lambda: len(server.marks()) == 2)
@@ -100,14 +100,14 @@ async def test_two_seconds_of_latency_are_waited_for_once(
         assert await one.record("a") == [True]
         await one.told()
         looks = server.calls("mget")
-        monkeypatch.setattr(redis, "ANSWER_SECONDS", budget)
+        monkeypatch.setattr(redis_marks, "ANSWER_SECONDS", budget)
         server.ask("CLIENT", "PAUSE", 2000)
         for number in range(50):
             assert await one.record(f"k{number}") == [True]
         assert one.meter("shared_unanswered") == 50
         assert "TimeoutError" in caplog.text, "void: nobody waited"
         assert server.calls("mget") <= looks + 1, "one of fifty asked"
-        monkeypatch.setattr(redis, "ANSWER_SECONDS", 10.0)
+        monkeypatch.setattr(redis_marks, "ANSWER_SECONDS", 10.0)
         clock.advance(Breaker().shortest)
         await one.believes()
         await one.told()
@@ -146,7 +146,7 @@ async def test_a_server_that_is_full_and_evicts_nothing_still_says_what_it_knows
             await one.told()
             assert await other.record(key) == [False]
         await until(lambda: one.meter("shared_unwritten") == 2)
-        assert caplog.text.count("takes no more marks") == 2 and "OutOfMemory" in caplog.text  # once for each intake
+        assert caplog.text.count("cache_refuses_marks") == 2 and "OutOfMemory" in caplog.text  # once for each intake
         assert one.meter("shared_unanswered") == 0
 
 
@@ -305,7 +305,7 @@ async def test_a_conversation_that_breaks_off_is_carried_on_by_the_inbox(
         await one.believes()
         proxy.strike(b"MGET", fate)
         with monkeypatch.context() as hurried:
-            hurried.setattr(redis, "ANSWER_SECONDS", 0.5)
+            hurried.setattr(redis_marks, "ANSWER_SECONDS", 0.5)
             assert await one.record("a") == [True]
         assert proxy.struck.is_set(), "void"
         assert one.meter("shared_unanswered") == 1
@@ -328,7 +328,7 @@ async def test_a_server_that_cannot_be_used_is_a_warning_without_the_password(
         "unknown host": "redis://:wrong-horse@nowhere.invalid:6379/0",
     }[where]
     async with branch(tmp_path, address) as one:
-        await until(lambda: "does not answer" in caplog.text)
+        await until(lambda: "cache_unavailable" in caplog.text)
         assert await one.record("a") == [True]
         assert await one.record("a") == [False]
     assert "horse" not in caplog.text

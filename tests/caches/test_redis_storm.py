@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from landfast.cli.storm.load import Answers, send_all
+from landfast.demo.load import Answers, send_all
 from landfast.domain.ids import event_id
 from landfast.domain.lifecycle import State
 from tests.shops import ORDER, sqlite_shop, until

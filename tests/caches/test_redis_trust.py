@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from landfast.app.system import SystemClock
-from landfast.caches.redis import Timeline
+from landfast.app.system_clock import SystemClock
+from landfast.caches.redis_marks import Timeline
 from landfast.domain.census import TallyReport
 from landfast.domain.ids import BootId, InboxId
 from landfast.recovery.doctor import Level, examine_inbox
@@ -31,7 +31,7 @@ async def test_a_mark_that_somebody_else_wrote_makes_no_duplicate_of_an_event_th
         assert await one.inbox.known([event_of("paid")]) == {event_of("paid")}
         assert one.meter("shared_foreign") == 1
         assert one.meter("shared_misses") == 1
-        assert "marks that Landfast did not write" in caplog.text
+        assert "cache_marks_foreign" in caplog.text
         await one.told()
         assert len(server.marks()[event_of("paid").hex().encode()]) == REAL_SIZE, "it was not put right"
 
@@ -96,7 +96,7 @@ async def test_a_flood_of_foreign_marks_is_one_line_a_minute(
         await one.inbox.tally(TallyReport(BootId(b"boot---1"), {}, {}, meters=one.seen.meters()))
         told = {check.name: check for check in await examine_inbox(one.inbox, now=SystemClock().now())}
         assert (told["seen cache"].level, told["seen cache"].found[:8]) == (Level.FAIL, "20 marks")
-        assert caplog.text.count("marks that Landfast did not write") == 1
+        assert caplog.text.count("cache_marks_foreign") == 1
 
 
 def test_a_timeline_shows_its_key_to_nobody() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from landfast import Inbox
 from landfast.app.stores import Stores
-from landfast.cli.storm.servers import Serve
+from landfast.demo.servers import Serve
 from landfast.domain.lifecycle import State
 from landfast.providers.signing import sign
 from landfast.recovery.proof import prove

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from landfast.cli.storm.servers import Serve
+from landfast.demo.servers import Serve
 from landfast.domain.lifecycle import State
 from tests.cli.conftest import Run
 from tests.cli.crowd import fill

@@ -10,7 +10,7 @@ import pytest
 from landfast import Inbox
 from landfast.domain.delivery import Head
 from landfast.providers import provider
-from landfast.testing.keys import ID, pair_for
+from landfast.testing.sender_secrets import ID, pair_for
 from tests.cli.conftest import Run
 from tests.cli.test_init_and_send import Door, door
 from tests.providers.keypairs import ACCOUNT, TOPIC, WEBHOOK, pair

@@ -16,7 +16,7 @@ import pytest
 import trustme
 
 from landfast import __version__
-from landfast.cli.storm.load import Connection
+from landfast.demo.load import Connection
 from landfast.domain.lifecycle import State
 from tests.shops import DOOR, ORDER, Shop, sqlite_shop, until
 
@@ -44,7 +44,7 @@ async def test_the_banner_names_the_inbox_the_store_and_the_handlers(shop: Shop)
         process.send_signal(signal.SIGINT)
         _, err = await process.communicate()
         assert process.returncode == 0
-    assert b"stopping: waiting for 2 processes; Ctrl-C again to kill\n" in err
+    assert b'stopping count=2 fix="Ctrl-C again to kill"\n' in err
     banner = "".join(lines)
     assert f"landfast {__version__}   ready in " in banner
     assert "http://127.0.0.1:" in banner and "/in/stripe" in banner

@@ -15,7 +15,7 @@ import pytest
 from landfast import config
 from landfast.providers import provider
 from landfast.providers.catalogue import PROFILES
-from landfast.testing.keys import pair_for
+from landfast.testing.sender_secrets import pair_for
 from landfast.testing.signing import sample, signed_request
 from tests.cli.conftest import Ended, Run
 from tests.providers.test_vectors import SETTINGS, VECTORS, body_of

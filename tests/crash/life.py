@@ -21,10 +21,10 @@ from landfast.domain.outcome import Settlement
 from landfast.inboxes.postgres import PostgresInbox
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.intake.answers import answer_to
+from landfast.intake.counting.tally import Tally
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
-from landfast.intake.tally import Tally
 from landfast.ledgers import limits
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.sqlite import SqliteLedger

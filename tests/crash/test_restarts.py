@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from landfast.app.system import SystemClock
+from landfast.app.system_clock import SystemClock
 from landfast.caches.local import LocalSeen
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.event import Event
 from landfast.domain.ids import BootId
 from landfast.domain.lifecycle import State
+from landfast.intake.counting.tally import Tally
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
-from landfast.intake.tally import Tally
 from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.testing.signing import sample, sign

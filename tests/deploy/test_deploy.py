@@ -22,10 +22,10 @@ from redis.exceptions import AuthenticationError
 
 from landfast.cli import landfast
 from landfast.config import Settings, load
-from landfast.config.keys import KEYS
+from landfast.config.setting_keys import KEYS
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.readiness import Readiness
-from landfast.processes.lifeline import GRACE
+from landfast.processes.children.lifeline import GRACE_SECONDS
 from landfast.web.health import vital_sign
 from tests.deploy import plain_yaml
 from tests.valkey import STARTS_WITHIN
@@ -82,7 +82,7 @@ def test_compose_runs_two_intakes_two_workers_and_a_drainer_with_commands_that_e
         has_port = ROLES[name] == "intake"
         assert ("ports" in service) is has_port
         assert service.get("healthcheck") == (None if has_port else {"disable": True})
-        assert int(service["stop_grace_period"].removesuffix("s")) > GRACE
+        assert int(service["stop_grace_period"].removesuffix("s")) > GRACE_SECONDS
         assert set(service["depends_on"]) <= services.keys()
 
 
@@ -194,7 +194,7 @@ def test_the_unit_stops_reloads_and_keeps_what_it_must() -> None:
     must_parse(service["ExecStart"].split()[1:])
     assert service["ExecReload"].split()[1:] == ["-HUP", "$MAINPID"]
     assert (service["Type"], service["KillMode"], service["Restart"]) == ("notify", "mixed", "on-failure")
-    assert int(service["TimeoutStopSec"]) > GRACE
+    assert int(service["TimeoutStopSec"]) > GRACE_SECONDS
     assert settings().spool == Path("/var/lib") / service["StateDirectory"] / "spool"
 
 

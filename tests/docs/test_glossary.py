@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from landfast.cli import COMMANDS
-from landfast.config.keys import KEYS, PRESETS, SOURCE_KEYS
+from landfast.config.setting_keys import KEYS, PRESETS, SOURCE_KEYS
 from landfast.domain.lifecycle import Signal, State
 
 ROOT = Path(__file__).resolve().parents[2]

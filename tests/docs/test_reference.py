@@ -18,7 +18,7 @@ import landfast.testing
 from docs import api_page, errors_page, settings_page
 from landfast import config
 from landfast.config import Settings, SourceSettings
-from landfast.config.keys import KEYS, SOURCE_KEYS, Key
+from landfast.config.setting_keys import KEYS, SOURCE_KEYS, Key
 from landfast.domain.errors import LandfastError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,14 +19,14 @@ from random import Random
 from typing import Any
 
 from landfast.domain.census import SourceTally
+from landfast.intake.policy.unproven import Unproven
 from landfast.intake.source import Source
-from landfast.intake.unproven import Unproven
 from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.web.http.bodies import LINE_LIMIT, ChunkedBody
 from landfast.web.http.channel import Phase
+from landfast.web.http.connections import Connections, Limits
 from landfast.web.http.framing import HEAD_LIMIT
-from landfast.web.http.front import Front, Limits
 from landfast.web.http.protocol import Connection
 from tests.fuzz import grammar
 from tests.intake.desk import Desk, MemoryRecorder
@@ -98,7 +98,7 @@ class Protocol:
         )
         self.desk = Desk(sources=sources, unproven=Unproven(4 * BODY_LIMIT))
         self.now = 1000.0
-        self.front = Front(self.desk.intake, limits=Limits(), time=lambda: self.now)
+        self.connections = Connections(self.desk.intake, limits=Limits(), time=lambda: self.now)
         self.complaints: list[dict[str, Any]] = []
         self.statuses: dict[int, int] = {}
 
@@ -125,7 +125,7 @@ class Protocol:
         recorder = self._fresh_inbox()
         before = self._total()
         wire = Wire()
-        wire.connection = connection = Connection(self.front)
+        wire.connection = connection = Connection(self.connections)
         connection.connection_made(wire)  # type: ignore[arg-type]  # as much of a transport as the protocol uses
         is_lost = False
         for number, piece in enumerate(pieces):
@@ -138,7 +138,7 @@ class Protocol:
                 is_lost = self._disturb(draw, connection, wire)
         await self._end(connection, wire, is_hasty=not is_calm and draw.random() < 0.3)
         assert not connection._buffer or connection._phase is Phase.CLOSING
-        assert connection._body is None and self.desk.unproven.total == 0 and not self.front.connections
+        assert connection._body is None and self.desk.unproven.total == 0 and not self.connections.open
         after = self._total()
         assert after.received == after.stored + after.duplicate + after.rejected, "a request without an end"
         return self._read(wire, after.received - before.received, recorder, is_lost=is_lost)
@@ -158,7 +158,7 @@ class Protocol:
                 connection.resume_writing()
             case 1:
                 self.now += draw.choice((0.5, 5.0, 40.0))
-                self.front.sweep(self.now)
+                self.connections.sweep(self.now)
             case 2 if draw.random() < 0.2 and not wire.is_closed:
                 wire.close()
                 return True
@@ -179,7 +179,7 @@ class Protocol:
             await asyncio.sleep(0)
             await asyncio.sleep(0)
             self.now += 100.0
-            self.front.sweep(self.now)
+            self.connections.sweep(self.now)
         await self.desk.group.close()
         await asyncio.sleep(0)
         await asyncio.sleep(0)

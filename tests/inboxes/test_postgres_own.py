@@ -297,7 +297,7 @@ async def test_partitions_wait_for_a_reader_for_a_moment_only(
     async with bench.connected() as reader, reader.transaction(isolation="repeatable_read"):
         await reader.fetch("SELECT count(*) FROM landfast.body")
         await bench.inbox.prepare()
-        assert "no partitions made ahead" in caplog.text and "LockNotAvailable" in caplog.text
+        assert "partitions_not_made" in caplog.text and "LockNotAvailable" in caplog.text
         assert await bench.fetch(count) == [before]
     await bench.inbox.prepare()
     assert await bench.fetch(count) == [before + 1]

@@ -13,12 +13,12 @@ from landfast.domain.census import SourceTally, TallyReport
 from landfast.domain.delivery import Delivery, Head, Headers, Recorded
 from landfast.domain.errors import InboxUnavailableError, RowRefusedError
 from landfast.domain.ids import BootId, EventId
-from landfast.intake.admission import Admission
+from landfast.intake.counting.tally import Tally
+from landfast.intake.policy.admission import Admission
+from landfast.intake.policy.unproven import Unproven
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
-from landfast.intake.tally import Tally
-from landfast.intake.unproven import Unproven
 from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.testing.clock import ManualClock

@@ -18,12 +18,12 @@ from landfast.domain.errors import UnverifiedError
 from landfast.domain.filter import Filter
 from landfast.domain.ids import BootId
 from landfast.domain.lifecycle import State
-from landfast.intake.drain import Drainer
+from landfast.intake.counting.tally import Tally
+from landfast.intake.durability.drain import Drainer
+from landfast.intake.durability.strict import StrictJournal
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
-from landfast.intake.strict import StrictJournal
-from landfast.intake.tally import Tally
 from landfast.ports.journal import Journal
 from landfast.providers import provider
 from landfast.providers.request import Draft

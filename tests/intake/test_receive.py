@@ -185,7 +185,7 @@ async def test_a_stored_event_is_logged_with_source_type_key_and_id_once(
     await asyncio.sleep(0)
     (line,) = [r.getMessage() for r in caplog.records if r.getMessage().startswith("stored")]
     identity = event_id("stripe", "evt_1").hex()
-    assert line == f"stored source=stripe type=payment_intent.succeeded key=evt_1 id={identity}"
+    assert line == f"stored source=stripe type=payment_intent.succeeded key=evt_1 event={identity}"
 
 
 async def test_what_a_sender_says_cannot_forge_a_field_of_a_line(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:

@@ -17,7 +17,7 @@ from landfast.domain.delivery import Delivery, Identity
 from landfast.domain.errors import OverloadedError, RowRefusedError
 from landfast.domain.ids import event_id
 from landfast.intake import record
-from landfast.intake.record import GroupCommit, Outcome
+from landfast.intake.record import GroupCommit, RecordResult
 from landfast.testing.factory import deliveries, delivery
 from tests.intake.desk import CountingWakeup, Desk, MemoryRecorder, body
 
@@ -73,7 +73,7 @@ async def test_a_row_that_the_inbox_refuses_gets_a_500_and_its_neighbours_surviv
     assert json.loads(answers[7].body) == {"error": "internal error"}
     assert len(desk.recorder.events) == 20
     assert desk.count() == SourceTally(21, 20, 0, 1)
-    assert "refuses a row" in caplog.text
+    assert "delivery_refused" in caplog.text
 
 
 async def test_of_a_request_of_many_what_the_inbox_takes_is_recorded_and_the_sender_is_told_of_the_failure(
@@ -89,7 +89,7 @@ async def test_of_a_request_of_many_what_the_inbox_takes_is_recorded_and_the_sen
     assert len(desk.recorder.events) == 7
     assert [type(each) for each in told] == [RowRefusedError]
     assert isinstance(neighbour[0], Sequence)
-    (line,) = [record.getMessage() for record in caplog.records if "refuses a row" in record.message]
+    (line,) = [record.getMessage() for record in caplog.records if "delivery_refused" in record.message]
     assert deliveries(7)[3].event_id.hex() in line
     # Once the row is mended, the retry is acknowledged: six are known, and one is new.
     desk.recorder.poison = b"nothing"
@@ -112,13 +112,13 @@ async def test_while_the_inbox_is_away_all_get_503_with_retry_after_and_one_line
     for _ in range(3):
         answers = await asyncio.gather(*(desk.deliver(body(n)) for n in range(5)))
         assert all(answer.status == 503 and answer.headers == ((b"retry-after", b"5"),) for answer in answers)
-    assert caplog.text.count("answering 503") == 1
+    assert caplog.text.count("recording_unavailable") == 1
     assert desk.count() == SourceTally(15, 0, 0, 15)
     desk.recorder.is_down = False
     assert (await desk.deliver(body())).status == 200
     desk.recorder.is_down = True
     await desk.deliver(body(2))
-    assert caplog.text.count("answering 503") == 2
+    assert caplog.text.count("recording_unavailable") == 2
 
 
 async def test_an_unexpected_error_answers_everybody_and_the_next_batch_goes_on(desk: Desk) -> None:
@@ -165,7 +165,7 @@ async def test_an_answer_that_cannot_be_given_keeps_nobody_else_waiting(
     first, second, third = (put(desk, f"key{n}", b"x") for n in range(3))
     second.cancel()  # its set_result raises
     assert all(not isinstance(outcome, Exception) for outcome in await asyncio.gather(first, third))
-    assert caplog.text.count("an answer could not be given") == 1
+    assert caplog.text.count("answer_failed") == 1
 
 
 async def test_closing_waits_for_everything_that_was_taken(desk: Desk) -> None:
@@ -183,11 +183,11 @@ async def test_duplicates_alone_wake_nobody(desk: Desk) -> None:
     assert desk.wakeup.nudges == 1
 
 
-def put(desk: Desk, key: str, content: bytes) -> asyncio.Future[Outcome]:
+def put(desk: Desk, key: str, content: bytes) -> asyncio.Future[RecordResult]:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     delivery = Delivery.of("stripe", Identity(key, "t"), received_at=now, headers=b"", body=content)
 
-    later: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+    later: asyncio.Future[RecordResult] = asyncio.get_running_loop().create_future()
     desk.group.record([delivery], later.set_result)
     return later
 

@@ -12,7 +12,7 @@ import pytest
 
 from landfast.domain.delivery import ALWAYS_SIBLINGS, NO_SIBLINGS, Delivery, Siblings
 from landfast.domain.lifecycle import State
-from landfast.intake.strict import StrictJournal
+from landfast.intake.durability.strict import StrictJournal
 from landfast.ports.inbox import Inbox
 from landfast.testing.conformance.inbox.bench import look
 from landfast.testing.factory import delivery
@@ -62,7 +62,7 @@ async def test_a_known_body_under_another_type_is_an_event_of_its_own_and_held(
     held = (await look(inbox, other.event_id)).summary
     assert (held.state, held.key, held.type) == (State.HELD, "evt_1~customers/redact", "customers/redact")
     assert (await look(inbox, first.event_id)).summary.state is State.READY
-    assert "a known body under another type" in caplog.text
+    assert "held_retyped" in caplog.text
 
 
 @pytest.mark.req("R4")

@@ -17,7 +17,7 @@ from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import RowRefusedError
 from landfast.domain.ids import InboxId
 from landfast.inboxes.sqlite import SqliteInbox
-from landfast.intake.drain import Drainer
+from landfast.intake.durability.drain import Drainer
 from landfast.journals.jetstream import JetStreamJournal
 from landfast.journals.jetstream_backlog import JetStreamBacklog
 from landfast.testing.clock import ManualClock, SeededChance

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from landfast.inboxes.sqlite import SqliteInbox
-from landfast.intake import drain
+from landfast.intake.durability import drain
 from landfast.journals.files import Files
 from landfast.testing.clock import ManualClock, SeededChance
 from landfast.testing.factory import deliveries

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from landfast.app import Inbox
-from landfast.cli.storm.load import Connection
-from landfast.cli.storm.servers import Serve
+from landfast.demo.load import Connection
+from landfast.demo.servers import Serve
 from landfast.domain.ids import event_id, receipt_digest
 from landfast.domain.lifecycle import State
 from landfast.recovery.proof import prove

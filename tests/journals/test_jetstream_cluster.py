@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from nats.errors import Error as NatsError
 
-from landfast.cli.storm.load import Connection
+from landfast.demo.load import Connection
 from landfast.domain.errors import JournalUnavailableError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State

@@ -26,7 +26,7 @@ from tests.journals.jetstream_bench import MAC_KEY, Bench, Elsewhere, drained, s
 
 KILLED_BETWEEN = """
 import asyncio, os, signal, sys
-from landfast.intake.drain import Drainer
+from landfast.intake.durability.drain import Drainer
 from landfast.journals.jetstream_backlog import JetStreamBacklog
 from landfast.testing.clock import ManualClock
 from tests.journals.jetstream_bench import INBOX, MAC_KEY, sqlite_inbox
@@ -214,7 +214,7 @@ async def test_what_the_inbox_refuses_is_set_aside_with_its_bytes(
     await until(step)
     aside = await bench.api(f"STREAM.MSG.GET.{bench.name}", {"last_by_subj": f"landfast.{bench.name}.aside"})
     assert b"poison" in b64decode(aside["message"]["data"])
-    assert sum("set aside" in record.message for record in caplog.records) == 1
+    assert sum("delivery_set_aside" in record.message for record in caplog.records) == 1
     assert not await backlog.take(10) and backlog.waiting == 0
     told = await examine_journal(config.load(environ={"LANDFAST_JOURNAL": bench.target}))
     assert [(check.level, check.found) for check in told if check.name == "journal set aside"] == [
@@ -254,7 +254,7 @@ async def test_a_message_that_a_later_version_wrote_is_set_aside(
         return bench.elsewhere.keys == ["evt_1"] and await bench.messages() == 1
 
     await until(step)
-    assert "that cannot be read" in caplog.text
+    assert "journal_message_unreadable" in caplog.text
 
 
 @pytest.mark.req("R53")

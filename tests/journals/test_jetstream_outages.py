@@ -12,7 +12,7 @@ import pytest
 
 from landfast import Inbox
 from landfast.app.broker import Draining, open_drainer
-from landfast.app.system import SystemClock
+from landfast.app.system_clock import SystemClock
 from landfast.domain.census import Census, SourceTally, TallyReport
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import InboxUnavailableError

@@ -9,7 +9,7 @@ import pytest
 
 from landfast import config
 from landfast.app.broker import examine_journal, open_drainer
-from landfast.app.system import SystemChance, SystemClock
+from landfast.app.system_clock import SystemChance, SystemClock
 from landfast.domain.errors import ConfigError
 from landfast.domain.ids import InboxId
 from landfast.journals import jetstream_stream

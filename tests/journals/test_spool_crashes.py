@@ -11,8 +11,8 @@ import pytest
 
 from landfast.domain.delivery import Delivery
 from landfast.inboxes.sqlite import SqliteInbox
-from landfast.intake.drain import Drainer
-from landfast.intake.strict import StrictJournal
+from landfast.intake.durability.drain import Drainer
+from landfast.intake.durability.strict import StrictJournal
 from landfast.testing.clock import ManualClock, SeededChance
 from landfast.testing.factory import deliveries
 from tests.journals.lives import BATCHES, EACH, prefix_of

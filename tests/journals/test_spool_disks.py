@@ -10,7 +10,7 @@ import pytest
 
 from landfast.domain.errors import ConfigError, JournalUnavailableError
 from landfast.domain.ids import BootId
-from landfast.intake.drain import Drainer
+from landfast.intake.durability.drain import Drainer
 from landfast.journals import spool as spool_module
 from landfast.journals.mounts import file_system_of
 from landfast.journals.spool import check_keeps
@@ -233,7 +233,7 @@ async def test_a_segment_that_cannot_be_read_holds_up_no_other_and_is_drained_wh
             clock.advance(await drainer.step())
         assert files.fired
         assert [one.key for one in inbox.events.values()] == ["boot-000", "boot-002"]
-        assert caplog.text.count("cannot be read") == 1
+        assert caplog.text.count("spool_segment_unreadable") == 1
         files.unreadable = ""
         clock.advance(await drainer.step())
         assert len(inbox.events) == 3 and listing(tmp_path) == []

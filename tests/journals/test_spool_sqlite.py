@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from landfast.app import Inbox
-from landfast.app.journaling import examine_spool
+from landfast.app.journal_chain import examine_spool
 from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import ConfigError

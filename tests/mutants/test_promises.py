@@ -96,8 +96,8 @@ async def test_nothing_of_a_forged_request_is_read_but_its_signature() -> None:
     desk = Desk(sources=(Source("stripe", watched, (Secret("first", SECRET.encode()),)),))
     forged = await desk.intake.respond(desk.intake.admit(desk.head(body(1))), body(2))
     assert forged.status == 401
-    assert watched.asked == ["present", "verify"]
-    await asyncio.sleep(0)  # the operator's diagnosis comes after the answer, and reads no event either
+    assert watched.asked[:2] == ["present", "verify"]
+    desk.intake.reports.guesser.finish()  # the operator's diagnosis comes after that, and reads no event either
     assert not {"find", "handshake"} & set(watched.asked)
     watched.asked.clear()
     assert (await desk.deliver(body(1))).status == 200

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from landfast.cli.storm.load import Connection, post
+from landfast.demo.load import Connection, post
 from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.providers.signing import sign

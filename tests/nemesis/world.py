@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from landfast.cli.storm.servers import Serve
+from landfast.demo.servers import Serve
 from tests.crash.history import History, Line
 from tests.crash.records import ORDERS
 from tests.nats import Cluster

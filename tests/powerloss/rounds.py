@@ -17,7 +17,7 @@ import apsw
 import asyncpg
 
 from landfast.app import Inbox
-from landfast.cli.storm.load import Answers, Connection, send_all
+from landfast.demo.load import Answers, Connection, send_all
 from landfast.domain.lifecycle import State
 from tests.powerloss.checker import Cut, Finding, Kind, after_the_cut, after_the_drain, without_order
 from tests.powerloss.disks import Bench, clone

@@ -18,7 +18,7 @@ from typing import Any
 import apsw
 import asyncpg
 
-from landfast.cli.storm.servers import Serve
+from landfast.demo.servers import Serve
 from tests.powerloss.checker import Books, Stored
 from tests.powerloss.disks import Bench, Disk
 from tests.servers import Postgres, _binaries, _free_port, _unprivileged

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from landfast.web.http.front import Limits
+from landfast.web.http.connections import Limits
 from tests.shops import Shop
 
 REQUEST_SECONDS = Limits().request_seconds

@@ -26,8 +26,8 @@ from typing import Literal
 
 import trustme
 
-from landfast.cli.storm.servers import Serve
-from landfast.processes.lifeline import GRACE
+from landfast.demo.servers import Serve
+from landfast.processes.children.lifeline import GRACE_SECONDS
 from tests.processes.crowd import Crowd
 from tests.servers import Postgres, _fast_folder
 from tests.shops import ORDER, Shop, postgres_shop, sqlite_shop, until
@@ -93,7 +93,7 @@ async def play(stop: Stop, shop: Shop) -> Crowd:
     assert set(crowd.statuses) == {b"200"}, "a request was answered, and turned away"
     # The longest were seen at a load of 20 on two cores: up to 5 s passed between the last child's end and the moment at
     # which this harness saw the supervisor's.
-    assert crowd.took < GRACE, f"it took {crowd.took:.1f} s: {crowd.ends}"
+    assert crowd.took < GRACE_SECONDS, f"it took {crowd.took:.1f} s: {crowd.ends}"
     async with shop.archive() as archive:
         states = (await archive.census()).states
     assert sum(states.values()) == len(crowd.answered), "what is stored is what was answered"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from landfast.cli.storm.load import Connection
-from landfast.cli.storm.servers import Serve
+from landfast.demo.load import Connection
+from landfast.demo.servers import Serve
 from landfast.domain.lifecycle import State
 from tests.crash.history import History
 from tests.journals.outages import Load, problems, with_spool

@@ -13,8 +13,8 @@ import pytest
 from landfast.config import Settings, load
 from landfast.domain.errors import ConfigError
 from landfast.domain.lifecycle import State
-from landfast.processes.lives import Role
-from landfast.processes.plan import Plan, numbers_of
+from landfast.processes.supervision.lives import Role
+from landfast.processes.supervision.plan import Plan, numbers_of
 from tests.shops import ORDER, Shop, sqlite_shop, until
 
 NOTHING: dict[Role, int | None] = {"intake": None, "worker": None, "drainer": None}

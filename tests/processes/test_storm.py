@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from landfast.cli.storm.load import Answers, send_all
-from landfast.cli.storm.play import Checkpoints
-from landfast.cli.storm.servers import Serve
+from landfast.demo.load import Answers, send_all
+from landfast.demo.play import Checkpoints
+from landfast.demo.servers import Serve
 from landfast.domain.ids import event_id
 from landfast.domain.lifecycle import State
 from tests.shops import DOOR, ORDER, Shop, postgres_shop, sqlite_shop

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from landfast.app.system import SystemClock
+from landfast.app.system_clock import SystemClock
 from tests.processing.shop import STORES, Shop
 
 

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any
 
-from landfast.app.system import SystemClock
+from landfast.app.system_clock import SystemClock
 from landfast.domain.event import Event
 from landfast.domain.ids import WorkerId
 from landfast.domain.lifecycle import State

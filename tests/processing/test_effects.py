@@ -300,7 +300,7 @@ async def test_an_effect_that_nobody_knows_is_visible(shop: Shop, caplog: pytest
     [row] = await shop.ledger.list(limit=10)
     assert (row["state"], row["error"]) == (EffectState.DELAYED, "UnknownEffectError")
     assert row["message"].startswith("no effect named send_mail is registered in this worker")
-    assert caplog.text.count("unknown_effect name=send_mail") == 1, "once in a while"
+    assert caplog.text.count("unknown_effect effect=send_mail") == 1, "once in a while"
     [check] = [check for check in await examine_ledger(shop.ledger) if check.name == "unknown effects"]
     assert check.level is Level.WARN and "send_mail" in check.found
 
@@ -332,7 +332,7 @@ async def test_an_effect_that_nobody_knows_for_three_days_is_a_dead_letter_and_r
     [row] = await shop.ledger.list(limit=10)
     assert (row["state"], row["error"]) == (EffectState.DEAD, "UnknownEffectError")
     assert "no worker has known an effect named send_mail for 3 days" in row["message"]
-    assert "effect_dead name=send_mail" in caplog.text
+    assert "effect_dead effect=send_mail" in caplog.text
     assert await shop.ledger.revive([(row["key"], row["run"])]) == 1
     await worker.drain()
     assert await performed(shop) == {EffectState.DELAYED: 1}

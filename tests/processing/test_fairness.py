@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from landfast.app.system import SystemClock
+from landfast.app.system_clock import SystemClock
 from landfast.domain.errors import ConfigError
 from landfast.domain.event import Event
 from landfast.domain.lifecycle import Signal, State

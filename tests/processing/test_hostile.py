@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from landfast.app.system import SystemClock
+from landfast.app.system_clock import SystemClock
 from landfast.domain.effect import EffectState
 from landfast.domain.errors import CommitUnknownError, InboxUnavailableError, LedgerUnavailableError, RowRefusedError
 from landfast.domain.event import Effect, Event
@@ -18,7 +18,7 @@ from landfast.domain.ids import BootId, HandlerName, WorkerId, receipt_digest, t
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.domain.verdict import GiveUp, RetryLater
-from landfast.intake.tally import Tally
+from landfast.intake.counting.tally import Tally
 from landfast.processing import invoke
 from landfast.processing.control import requeue
 from landfast.processing.fairness.pace import Pace

@@ -102,7 +102,7 @@ def test_a_trace_in_the_log_has_frames_and_classes_and_no_messages(caplog: pytes
     with pytest.raises(KeyError) as caught:
         fail()
     caught.value.add_note(CARD)
-    telemetry.error("failed", trace=caught.value)
+    telemetry.error("unexpected", trace=caught.value)
     (record,) = caplog.records
     assert record.exc_info is None
     assert "Loud" in record.message and "KeyError" in record.message and "test_nothing_secret" in record.message

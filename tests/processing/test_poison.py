@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from landfast.app.system import SystemClock
+from landfast.app.system_clock import SystemClock
 from landfast.domain.ids import WorkerId
 from landfast.domain.lifecycle import State
 from tests.processing.shop import Shop

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from landfast.app.system import SystemClock
+from landfast.app.system_clock import SystemClock
 from landfast.domain.event import Event
 from landfast.domain.ids import HandlerName, receipt_digest
 from landfast.domain.lifecycle import State

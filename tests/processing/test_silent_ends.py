@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from landfast.app.system import SystemClock
+from landfast.app.system_clock import SystemClock
 from landfast.domain.effect import EffectState
 from landfast.domain.errors import LoopEndedError
 from landfast.domain.event import Effect, Event

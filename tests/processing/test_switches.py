@@ -14,8 +14,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from landfast.app.noticeboard import noticeboard
-from landfast.app.system import SystemClock
+from landfast.app.paused_switches import paused_switches
+from landfast.app.system_clock import SystemClock
 from landfast.domain.breaker import Breaker
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.event import Event
@@ -281,12 +281,12 @@ async def test_whoever_asks_intake_is_told_what_is_paused_and_broken_and_that_it
     await live.inbox.throw(BREAKER, LEDGER_BREAKER, why="no such column", who="worker", lasting=30)
     await live.inbox.throw(SwitchKind.HANDLER, "create_order", why="", who="ada")
     paused = {"breakers": "1", "paused": "1"}
-    async with noticeboard(live.inbox, live.clock) as notices:
+    async with paused_switches(live.inbox, live.clock) as notices:
         ready = Readiness(layers={"durable": "inbox"})
-        await until(lambda: notices.beside(ready) == Readiness(layers={"durable": "inbox", **paused}), "told")
+        await until(lambda: notices.added_to(ready) == Readiness(layers={"durable": "inbox", **paused}), "told")
 
         async def away() -> Any:
             raise InboxUnavailableError("away")
 
         monkeypatch.setattr(live.inbox, "switches", away)
-        await until(lambda: notices.beside(ready) == ready, "nothing is said that is not known")
+        await until(lambda: notices.added_to(ready) == ready, "nothing is said that is not known")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from landfast.app.system import SystemClock
+from landfast.app.system_clock import SystemClock
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.event import Effect, Event
 from landfast.domain.ids import WorkerId, token

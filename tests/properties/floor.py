@@ -20,10 +20,10 @@ from landfast.domain.ids import BootId, ReceiptDigest, Token, WorkerId, receipt_
 from landfast.domain.outcome import Claim, Settlement
 from landfast.domain.verdict import GiveUp
 from landfast.intake.answers import answer_to
+from landfast.intake.counting.tally import Tally
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
-from landfast.intake.tally import Tally
 from landfast.ports.provider import Secret
 from landfast.processing.conclude import Conclusion
 from landfast.processing.control.breakers import Breakers

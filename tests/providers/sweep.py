@@ -22,11 +22,11 @@ from landfast.domain.errors import LandfastError
 from landfast.domain.ids import BootId, EventId
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.intake.answers import answer_to
+from landfast.intake.counting.tally import Tally
+from landfast.intake.durability.strict import StrictJournal
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
-from landfast.intake.strict import StrictJournal
-from landfast.intake.tally import Tally
 from landfast.ports.provider import PublicKey, Secret
 from landfast.providers.request import Draft
 from landfast.testing.clock import ManualClock, SeededChance

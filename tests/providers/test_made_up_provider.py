@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from landfast.cli.storm.servers import Serve
+from landfast.demo.servers import Serve
 from landfast.domain.errors import ConfigError
 from landfast.providers import provider
 from tests.shops import Shop, sqlite_shop, until

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from landfast.app.system import SystemChance
+from landfast.app.system_clock import SystemChance
 from landfast.domain.delivery import Delivery
 from landfast.domain.ids import HandlerName, receipt_digest
 from landfast.domain.lifecycle import Signal

@@ -11,7 +11,7 @@ from landfast.domain.errors import ConfigError
 from landfast.domain.ids import BootId
 from landfast.domain.lifecycle import Signal, State
 from landfast.inboxes.sqlite import SqliteInbox
-from landfast.intake.repeats import PREFIX
+from landfast.intake.counting.repeats import PREFIX
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.recovery import doctor
 from landfast.recovery.doctor import Check, Level, examine_binding, examine_inbox, examine_ledger, failed, is_well

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from landfast.app import stores
-from landfast.app.arrival import arrived
+from landfast.app.late_inbox import open_late_inbox
 from landfast.config import load
 from landfast.domain.effect import EffectState, StagedEffect
 from landfast.domain.errors import InboxUnavailableError, JournalUnavailableError
@@ -123,7 +123,7 @@ async def test_a_spool_takes_nothing_more_once_the_inbox_is_back_and_needs_anoth
     settings = load(overrides=named)
     spool = Spool(tmp_path / "spool", boot=BootId(b"b" * 8), clock=clock, limit=2**24, anywhere=True, seal=seal)
     await spool.open()
-    async with arrived(settings, clock, chance, seal):
+    async with open_late_inbox(settings, clock, chance, seal):
         await spool.record(deliveries(1))
         await until(lambda: bool(seal.refusal), True)
         with pytest.raises(JournalUnavailableError, match=r"^seal: the inbox (is|was) sealed"):

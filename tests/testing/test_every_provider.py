@@ -14,7 +14,7 @@ from landfast.domain.errors import UserError
 from landfast.providers import provider
 from landfast.providers.catalogue import PROFILES
 from landfast.testing import TestInbox
-from landfast.testing.keys import pair_for
+from landfast.testing.sender_secrets import pair_for
 
 URL = "https://hooks.example.com/in/source"
 

@@ -15,7 +15,7 @@ import pytest
 
 from landfast.domain.ids import InboxId
 from landfast.ports.wakeup import Wakeup
-from landfast.wakeups.datagram import SEATS, DatagramWakeup
+from landfast.wakeups.datagram import LISTENERS, DatagramWakeup
 from landfast.wakeups.debounce import Debounce
 from landfast.wakeups.local import LocalWakeup
 from landfast.wakeups.notify import NotifyWakeup
@@ -140,7 +140,7 @@ async def test_notify_connects_again_when_its_backend_is_killed(postgres: Postgr
 
 async def test_more_listeners_than_seats_fall_back_to_polling() -> None:
     inbox = InboxId(os.urandom(16))
-    async with _open(*(DatagramWakeup(inbox) for _ in range(SEATS + 1))) as wakeups:
+    async with _open(*(DatagramWakeup(inbox) for _ in range(LISTENERS + 1))) as wakeups:
         wakeups[-1].nudge()
         assert await _is_woken(wakeups[0])
         await wakeups[-1].wait(0.01)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from landfast.ports.provider import Secret
 from landfast.testing.signing import sign
-from landfast.web.http.front import Limits
+from landfast.web.http.connections import Limits
 from landfast.web.http.listener import listen
 from landfast.web.http.protocol import Connection
 from landfast.web.http.server import HttpServer
@@ -94,8 +94,8 @@ class Shop:
 
     async def server_side(self) -> Connection:
         """The server's end of the only connection."""
-        await self.until(lambda: bool(self.server.front.connections))
-        (connection,) = self.server.front.connections
+        await self.until(lambda: bool(self.server.connections.open))
+        (connection,) = self.server.connections.open
         assert isinstance(connection, Connection)
         return connection
 
@@ -108,7 +108,7 @@ class Shop:
     def pass_time(self, seconds: float) -> None:
         """Move the server's time and let it look at its connections."""
         self.time.now += seconds
-        self.server.front.sweep(self.time.now)
+        self.server.connections.sweep(self.time.now)
 
     def post(
         self,

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from bench.load.slow import Crowd, Gone
-from landfast.cli.storm.load import Connection
+from landfast.demo.load import Connection
 from tests.shops import SECRET, Shop
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -22,7 +22,7 @@ from landfast.intake.source import Source
 from landfast.testing.clock import SeededChance
 from landfast.testing.signing import sign
 from landfast.web.asgi import asgi_app
-from landfast.web.http.front import PLACES_AT_A_TIME, SWEPT_CONNECTIONS, Limits
+from landfast.web.http.connections import PLACES_AT_A_TIME, SWEPT_CONNECTIONS, Limits
 from landfast.web.http.listener import listen
 from landfast.web.http.server import HttpServer
 from tests.intake.desk import SECRET, Desk, body, source
@@ -190,7 +190,7 @@ async def test_one_that_does_not_read_its_answers_is_cut_off_after_as_long(shop:
         await asyncio.sleep(0)
     shop.pass_time(10)
     shop.pass_time(2)
-    await shop.until(lambda: not shop.server.front.connections)
+    await shop.until(lambda: not shop.server.connections.open)
 
 
 async def test_a_slow_connection_makes_room_before_an_idle_one(open_shop: OpenShop) -> None:
@@ -198,7 +198,7 @@ async def test_a_slow_connection_makes_room_before_an_idle_one(open_shop: OpenSh
     idle = await shop.connect()
     assert (await idle.ask(HEALTH)).status == 200
     slow, silent = await shop.connect(), await shop.connect()
-    await shop.until(lambda: len(shop.server.front.connections) == 3)
+    await shop.until(lambda: len(shop.server.connections.open) == 3)
     await slow.send(shop.post(body(1))[:-10])
     await shop.until(lambda: shop.desk.unproven.total > 0)
     shop.time.now += 1
@@ -229,26 +229,26 @@ async def test_the_longest_idle_one_makes_room_and_one_that_is_being_answered_ne
 
 async def test_a_crowd_of_slow_connections_leaves_room_for_every_good_one(open_shop: OpenShop) -> None:
     shop = await open_shop(limits=Limits(connections=PLACES_AT_A_TIME * 2))
-    front = shop.server.front
+    connections = shop.server.connections
     for _ in range(5):
         crowd = [await shop.connect() for _ in range(PLACES_AT_A_TIME)]
         for client in crowd:
             await client.send(b"POST /in/stripe HTTP/1.1\r\nX-Slow: ")
         assert (await ask(shop, shop.post(body()))).status == 200
-        await shop.until(lambda: len(front.connections) <= PLACES_AT_A_TIME * 2)
-    assert not front._expelled
+        await shop.until(lambda: len(connections.open) <= PLACES_AT_A_TIME * 2)
+    assert not connections._expelled
 
 
 async def test_when_thousands_are_late_together_others_get_their_turn_between(shop: Shop) -> None:
     assert shop.server._sweeping is not None
     shop.server._sweeping.cancel()  # it would sweep between two looks of ours
     clients = [await shop.connect() for _ in range(SWEPT_CONNECTIONS + 5)]
-    await shop.until(lambda: len(shop.server.front.connections) == len(clients))
+    await shop.until(lambda: len(shop.server.connections.open) == len(clients))
     shop.time.now += 10
-    assert shop.server.front.sweep(shop.time.now) is True
-    await shop.until(lambda: len(shop.server.front.connections) == 5)
-    assert shop.server.front.sweep(shop.time.now) is False
-    await shop.until(lambda: not shop.server.front.connections)
+    assert shop.server.connections.sweep(shop.time.now) is True
+    await shop.until(lambda: len(shop.server.connections.open) == 5)
+    assert shop.server.connections.sweep(shop.time.now) is False
+    await shop.until(lambda: not shop.server.connections.open)
 
 
 TOML = """

@@ -13,10 +13,10 @@ from fastapi import FastAPI
 
 from landfast.domain.census import SourceTally
 from landfast.domain.errors import UnverifiedError
-from landfast.intake.unproven import Unproven
+from landfast.intake.policy.unproven import Unproven
 from landfast.web import asgi
 from landfast.web.asgi import ArrivingBody, Message, Scope, asgi_app
-from landfast.web.http.front import Limits
+from landfast.web.http.connections import Limits
 from tests.intake.desk import Desk, body
 
 

@@ -15,7 +15,7 @@ from landfast.domain.answer import Answer
 from landfast.domain.census import SourceTally
 from landfast.intake.receive import Admitted, Answered
 from landfast.web.health import HEALTHY
-from landfast.web.http.front import Limits
+from landfast.web.http.connections import Limits
 from landfast.web.http.protocol import Connection
 from landfast.web.http.responses import render
 from tests.intake.desk import Desk, body, source
@@ -101,7 +101,7 @@ async def test_a_client_that_does_not_read_is_not_served_on_and_in_the_end_cut_o
     assert connection._is_choked
     shop.pass_time(75)
     shop.pass_time(2)
-    await shop.until(lambda: not shop.server.front.connections)
+    await shop.until(lambda: not shop.server.connections.open)
 
 
 async def test_requests_that_came_together_are_left_unserved_while_the_client_does_not_read(shop: Shop) -> None:
@@ -191,7 +191,7 @@ async def test_an_early_refusal_is_seen_although_the_client_is_still_sending(sho
     connection = await shop.server_side()
     await shop.until(lambda: connection._lingered == 10_000)
     client.writer.close()
-    await shop.until(lambda: not shop.server.front.connections)
+    await shop.until(lambda: not shop.server.connections.open)
 
 
 async def test_lingering_ends_after_2_seconds_or_64_kib(shop: Shop) -> None:
@@ -201,11 +201,11 @@ async def test_lingering_ends_after_2_seconds_or_64_kib(shop: Shop) -> None:
         assert (await client.reply()).status == 404
         if too_long:
             shop.pass_time(1.9)
-            assert shop.server.front.connections
+            assert shop.server.connections.open
             shop.pass_time(0.2)
         else:
             client.writer.write(b"x" * 70_000)
-        await shop.until(lambda: not shop.server.front.connections)
+        await shop.until(lambda: not shop.server.connections.open)
 
 
 async def test_slow_headers_get_408(shop: Shop) -> None:
@@ -255,7 +255,7 @@ async def test_an_idle_connection_is_closed_without_a_word(shop: Shop) -> None:
     await shop.server_side()
     shop.pass_time(10)
     assert await silent.rest() == b""
-    await shop.until(lambda: not shop.server.front.connections)
+    await shop.until(lambda: not shop.server.connections.open)
     client = await shop.connect()
     assert (await client.ask(HEALTH)).status == 200
     shop.pass_time(74)
@@ -313,7 +313,7 @@ async def test_a_connection_lost_in_the_body_is_counted_and_not_stored(shop: Sho
     await client.send(shop.post(body())[:-10])
     await shop.until(lambda: shop.desk.unproven.total > 0)
     _reset(client)
-    await shop.until(lambda: not shop.server.front.connections)
+    await shop.until(lambda: not shop.server.connections.open)
     assert shop.desk.count() == SourceTally(1, 0, 0, 1)
     assert shop.desk.unproven.total == 0
 
@@ -327,7 +327,7 @@ async def test_a_client_gone_before_its_answer_still_has_its_event_stored(
     await client.send(shop.post(body()))
     await shop.desk.recorder.entered.wait()
     _reset(client)
-    await shop.until(lambda: not shop.server.front.connections)
+    await shop.until(lambda: not shop.server.connections.open)
     shop.desk.recorder.gate.set()
     await shop.desk.group.close()
     await asyncio.sleep(0)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from landfast.cli.storm.load import Answers, Connection, send_all
-from landfast.cli.storm.servers import Serve
+from landfast.demo.load import Answers, Connection, send_all
+from landfast.demo.servers import Serve
 from landfast.domain.lifecycle import State
 from tests.shops import ORDER, Shop, sqlite_shop, until
 from tests.web.crowd import Good, Spike, descriptors, memory, slow_crowd

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from landfast.cli.storm.servers import Serve
+from landfast.demo.servers import Serve
 from landfast.domain.errors import UnverifiedError
 from tests.shops import SECRET, sqlite_shop
 from tests.shops import Shop as ServedShop

@@ -15,7 +15,7 @@ import trustme
 
 from landfast.journals.folder import ADOPTED_SEGMENTS, SEGMENTS_AT_MOST
 from landfast.web.http import server as server_module
-from landfast.web.http.front import Limits
+from landfast.web.http.connections import Limits
 from landfast.web.http.listener import listen, refuse_newcomers
 from landfast.web.http.server import HttpServer
 from tests.intake.desk import Desk, body
@@ -79,7 +79,7 @@ async def test_stopping_answers_what_is_in_flight_and_closes_what_is_idle(shop: 
     await starting.send(shop.post(body(2))[:20])
     await busy.send(shop.post(body(1)))
     await shop.desk.recorder.entered.wait()
-    await shop.until(lambda: sum(bool(c._buffer) for c in shop.server.front.connections) == 1)  # type: ignore[attr-defined]
+    await shop.until(lambda: sum(bool(c._buffer) for c in shop.server.connections.open) == 1)  # type: ignore[attr-defined]
     stopping = asyncio.ensure_future(shop.server.stop(grace=5))
     assert await idle.rest() == b""
     with pytest.raises(ConnectionRefusedError):
@@ -97,7 +97,7 @@ async def test_what_does_not_end_within_the_grace_time_is_cut(shop: Shop) -> Non
     await client.send(shop.post(body())[:-10])
     await shop.until(lambda: shop.desk.unproven.total > 0)
     await shop.server.stop(grace=0)
-    assert not shop.server.front.connections and shop.desk.is_balanced()
+    assert not shop.server.connections.open and shop.desk.is_balanced()
 
 
 async def test_a_stop_that_is_broken_off_leaves_no_listener_behind(shop: Shop) -> None:
@@ -132,7 +132,7 @@ async def test_who_never_says_a_word_is_waited_for_as_long_as_for_any_request(sh
     stopping = asyncio.ensure_future(shop.server.stop(grace=FAR_OFF))
     await asyncio.wait([stopping], timeout=6 * server_module.IDLE_SECONDS)
     assert not stopping.done()
-    shop.pass_time(shop.server.front.limits.request_seconds)
+    shop.pass_time(shop.server.connections.limits.request_seconds)
     await stopping
     assert await silent.rest() == b""
 
@@ -153,18 +153,18 @@ async def test_what_arrived_while_we_were_frozen_is_read_before_its_sender_is_ta
     """A process that was stopped, or a machine that slept, runs its timers before it reads."""
     monkeypatch.setattr(server_module, "SWEEP_SECONDS", 0.01)
     shop = await open_shop()
-    front = shop.server.front
+    connections = shop.server.connections
     with socket.create_connection(("127.0.0.1", shop.port)) as sender:
         await shop.server_side()
 
         def freeze() -> float:
             """The sweep looks at the clock, and at that moment the request is in the kernel and its time is over."""
-            front.time = lambda: shop.time.now
+            connections.time = lambda: shop.time.now
             sender.sendall(shop.post(body()))
-            shop.time.now += front.limits.request_seconds
+            shop.time.now += connections.limits.request_seconds
             return float(shop.time.now)
 
-        front.time = freeze
+        connections.time = freeze
         client = await shop.connect_by(sender.dup())
         assert (await client.reply()).status == 200
 
@@ -190,7 +190,7 @@ async def test_tls_by_context(open_shop: OpenShop, tls: ssl.SSLContext, authorit
     reply = await client.ask(b"nonsense\r\n\r\n")
     assert reply.status == 400 and reply.closes
     shop.pass_time(2)
-    await shop.until(lambda: not shop.server.front.connections)
+    await shop.until(lambda: not shop.server.connections.open)
 
 
 async def test_plain_bytes_on_a_tls_port_get_no_answer(open_shop: OpenShop, tls: ssl.SSLContext) -> None:
@@ -228,7 +228,7 @@ async def test_a_tls_handshake_that_fails_is_waited_for_no_longer(open_shop: Ope
     refuse_newcomers(shop.listener)
     stopping = asyncio.ensure_future(shop.server.stop(grace=FAR_OFF))
     await client.send(HEALTH)
-    async with asyncio.timeout(shop.server.front.limits.handshake_seconds / 2):
+    async with asyncio.timeout(shop.server.connections.limits.handshake_seconds / 2):
         await stopping
 
 
@@ -239,7 +239,7 @@ async def test_a_tls_handshake_that_outlasts_the_grace_holds_nobody_up(
     shop = await open_shop(tls=tls)
     await shop.connect()
     refuse_newcomers(shop.listener)
-    async with asyncio.timeout(shop.server.front.limits.handshake_seconds / 2):
+    async with asyncio.timeout(shop.server.connections.limits.handshake_seconds / 2):
         await shop.server.stop(grace=0.2)
 
 
@@ -255,7 +255,7 @@ async def test_over_tls_a_client_that_ends_early_still_has_its_event_stored(
     await client.send(shop.post(body()))
     await shop.desk.recorder.entered.wait()
     client.writer.close()
-    await shop.until(lambda: not shop.server.front.connections)
+    await shop.until(lambda: not shop.server.connections.open)
     shop.desk.recorder.gate.set()
     await shop.desk.group.close()
     assert len(shop.desk.recorder.events) == 1
@@ -271,7 +271,7 @@ async def test_handshakes_that_never_end_are_in_the_limit_and_make_room_for_send
     for number in range(3):
         client = await shop.connect(ssl=trusting)
         assert (await client.ask(shop.post(body(number)))).status == 200
-    assert len(shop.server.front.connections) <= 10
+    assert len(shop.server.connections.open) <= 10
     gone = [asyncio.ensure_future(stranger.rest()) for stranger in strangers]
     await shop.until(lambda: sum(each.done() for each in gone) == 33)
     for each in gone:
@@ -282,10 +282,10 @@ async def test_handshakes_that_never_end_are_in_the_limit_and_make_room_for_send
 async def test_a_handshake_ends_at_its_deadline(open_shop: OpenShop, tls: ssl.SSLContext) -> None:
     shop = await open_shop(tls=tls)
     client = await shop.connect()
-    await shop.until(lambda: len(shop.server.front.connections) == 1)
-    shop.pass_time(shop.server.front.limits.handshake_seconds)
+    await shop.until(lambda: len(shop.server.connections.open) == 1)
+    shop.pass_time(shop.server.connections.limits.handshake_seconds)
     assert await client.rest() == b""
-    await shop.until(lambda: not shop.server.front.connections)
+    await shop.until(lambda: not shop.server.connections.open)
 
 
 async def test_when_everybody_is_busy_a_handshake_is_not_begun(
@@ -312,7 +312,7 @@ async def test_without_a_descriptor_left_a_handshake_makes_room(
     authority.configure_trust(trusting)
     for _ in range(4):
         await shop.connect()
-    await shop.until(lambda: len(shop.server.front.connections) == 4)
+    await shop.until(lambda: len(shop.server.connections.open) == 4)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     sender = socket.create_connection(("127.0.0.1", shop.port))
     sender.setblocking(False)

@@ -14,7 +14,7 @@ from landfast.domain.census import SourceTally
 from landfast.domain.errors import FramingError
 from landfast.intake.source import Source
 from landfast.web.http.bodies import CHUNKS_IN_A_TURN, MEAN_CHUNK_BYTES, SMALL_CHUNKS, ChunkedBody
-from landfast.web.http.front import Front, Limits
+from landfast.web.http.connections import Connections, Limits
 from landfast.web.http.protocol import STEPS_IN_A_TURN, Connection
 from tests.fuzz.protocol import Wire
 from tests.intake.desk import Desk, body, source
@@ -30,9 +30,9 @@ class Line:
     def __init__(self, *sources: Source) -> None:
         self.desk = Desk(sources=sources) if sources else Desk()
         self.now = 1000.0
-        self.front = Front(self.desk.intake, limits=Limits(), time=lambda: self.now)
+        self.connections = Connections(self.desk.intake, limits=Limits(), time=lambda: self.now)
         self.wire = Wire()
-        self.wire.connection = self.connection = Connection(self.front)
+        self.wire.connection = self.connection = Connection(self.connections)
         self.connection.connection_made(self.wire)  # type: ignore[arg-type]  # as much of a transport as is used
 
     async def turns_until(self, holds: Callable[[], bool]) -> int:
@@ -140,7 +140,7 @@ async def test_bytes_that_came_fast_buy_no_silence() -> None:
     assert line.connection.deadline <= line.now + Limits().request_seconds
     assert line.desk.unproven.total == len(content) - 1 + line.connection._head_bytes
     line.now += Limits().request_seconds
-    line.front.sweep(line.now)
+    line.connections.sweep(line.now)
     assert line.wire.answers[0].startswith(b"HTTP/1.1 408 ") and line.desk.unproven.total == 0
     assert line.desk.count() == SourceTally(1, 0, 0, 1)
 
@@ -197,9 +197,9 @@ async def test_the_log_of_refusals_has_a_line_a_second_and_the_tally_counts_all(
             for kind in kinds:
                 with contextlib.suppress(Exception):  # refused, as it should be
                     kind()
-            await asyncio.sleep(0)
+            desk.intake.reports.guesser.finish()
     assert sum(each.rejected for each in desk.tally.totals().values()) == 244
     written = [record.getMessage() for record in caplog.records]
     told = sum(int(found[1]) for line in written if (found := re.search(r"others=(\d+)", line)))
-    silent = sum(others for _, others in desk.intake._reports._thinned.values())
+    silent = sum(others for _, others in desk.intake.reports._thinned.values())
     assert len(written) <= 9 and len(written) + told + silent == 244

@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
-from landfast.app.caching import seen_cache
-from landfast.app.durability import DurabilityWatch, WatchedJournal, watching
+from landfast.app.durability_watch import DurabilityWatch, WatchedJournal, watching
+from landfast.app.seen_cache import seen_cache
 from landfast.app.stores import make_wakeup, open_inbox, seal_of
 from landfast.config import Settings
 from landfast.domain.errors import ConfigError, JournalUnavailableError
-from landfast.intake.drain import Drainer
-from landfast.intake.outage import Outage
-from landfast.intake.remember import RememberingJournal
-from landfast.intake.strict import StrictJournal
-from landfast.intake.tally import Tally
+from landfast.intake.counting.tally import Tally
+from landfast.intake.durability.drain import Drainer
+from landfast.intake.durability.outage import Outage
+from landfast.intake.durability.remembering import RememberingJournal
+from landfast.intake.durability.strict import StrictJournal
 from landfast.journals.jetstream import JetStreamJournal
 from landfast.journals.jetstream_address import BrokerAddress, read_address
 from landfast.journals.jetstream_backlog import JetStreamBacklog

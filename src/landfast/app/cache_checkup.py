@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from landfast.app.caching import marks_at
-from landfast.caches.redis import UNANSWERED
+from landfast.app.seen_cache import marks_at
+from landfast.caches.redis_marks import UNANSWERED
 from landfast.config import Server
 from landfast.domain.errors import LandfastError
 from landfast.recovery.doctor import Check, Level, failed

@@ -10,10 +10,10 @@ from typing import Any, Literal, TypeVar, overload
 
 from landfast import config as configuration
 from landfast import telemetry
-from landfast.app import opening, stores
+from landfast.app import stores, wiring
 from landfast.app.mount import Mounted
 from landfast.app.sources import NOT_BOTH, check_handlers, check_secrets, ignored_handlers, profile_of, wants_of
-from landfast.app.system import SystemChance, SystemClock
+from landfast.app.system_clock import SystemChance, SystemClock
 from landfast.config import Settings, SourceSettings
 from landfast.domain.backoff import Backoff
 from landfast.domain.errors import ConfigError
@@ -151,7 +151,7 @@ class Inbox:
     def intake(self) -> AbstractAsyncContextManager[Intake]:
         """Open what takes webhooks in. It needs no ledger, so a slow or absent one never delays an answer."""
         check_handlers(self.registry, self.sources)
-        return opening.intake(self.settings, self.sources.values(), self.clock, self.chance)
+        return wiring.intake(self.settings, self.sources.values(), self.clock, self.chance)
 
     def worker(
         self,
@@ -165,12 +165,12 @@ class Inbox:
         neither at its deadline nor when it is cancelled; where it returns, the handler is left behind."""
         check_handlers(self.registry, self.sources)
         for handler, why in ignored_handlers(self.registry, self.sources):
-            telemetry.warn("handler_ignored", handler=handler, why=why, fix=NOT_BOTH)
+            telemetry.warn("handler_ignored", handler=handler, reason=why, fix=NOT_BOTH)
         self.registry.wants = {name: wants_of(source) for name, source in self.sources.items()}
         limits = {name: source.concurrency for name, source in self.sources.items()}
         self.registry.source_limits = {name: limit for name, limit in limits.items() if limit is not None}
         worker_id = worker_id or WorkerId(self.chance.bytes(8))
-        return opening.worker(
+        return wiring.worker(
             self.settings, self.registry, self._lifespans, worker_id, tell_suspects, self.clock, self.chance, hung
         )
 

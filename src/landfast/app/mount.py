@@ -8,8 +8,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from landfast import telemetry
-from landfast.app.inline import InlineWorker, OpenWorker
-from landfast.app.system import SystemChance
+from landfast.app.mounted_worker import InlineWorker, OpenWorker
+from landfast.app.system_clock import SystemChance
 from landfast.domain.errors import LandfastError, OverloadedError
 from landfast.intake.answers import later
 from landfast.intake.receive import Intake
@@ -42,7 +42,7 @@ class Mounted:
         try:
             app = await self._open()
         except LandfastError as error:
-            telemetry.error("the inbox cannot be opened, answering 503", error=error)
+            telemetry.error("mount_not_opened", error=error)
             app = _overloaded
         await app(scope, receive, send)
 
@@ -116,14 +116,14 @@ class _Life:
                     await self._serve(intake, InlineWorker(open_worker, self._ending))
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for the opening
             if self._app.done():
-                telemetry.error("the inbox closed with an error", trace=error)
+                telemetry.error("mount_close_failed", trace=error)
             else:
                 self._app.set_exception(error)
 
     async def _serve(self, intake: Intake, worker: InlineWorker) -> None:
         """Until the end. A worker that fails meanwhile is not intake's business."""
         ready = intake.ready
-        intake.ready = lambda: worker.beside(ready())
+        intake.ready = lambda: worker.added_to(ready())
         working = asyncio.create_task(worker.run())
         try:
             await worker.opened

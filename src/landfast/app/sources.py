@@ -28,7 +28,6 @@ def profile_of(settings: SourceSettings) -> Profile:
             settings.provider,
             dedup=settings.dedup,
             dedup_key=settings.dedup_key,
-            ordered_by=settings.ordered_by,
             described=settings.described,
             **settings.options,
         )

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from landfast import telemetry
 from landfast.caches.local import LocalSeen
-from landfast.caches.redis import IN_FLIGHT_MARK, RedisMarks, Timeline
-from landfast.caches.tending import Tender
-from landfast.caches.timeline import Origin
+from landfast.caches.redis_marks import IN_FLIGHT_MARK, RedisMarks, Timeline
+from landfast.caches.same_inbox import Origin
+from landfast.caches.upkeep import Upkeep
 from landfast.domain.ids import EventId
 from landfast.ports.clock import Clock
 from landfast.ports.seen import Look
@@ -35,7 +35,7 @@ class SharedSeen:
         """`name` is the server's, for the log."""
         self._local = LocalSeen()
         self._marks = marks
-        self._tender = Tender(marks, inbox, self._local, clock=clock, name=name)
+        self._tender = Upkeep(marks, inbox, self._local, clock=clock, name=name)
         self._clock = clock
         self._name = name
         self._hits = self._misses = self._in_flight = self._unanswered = self._foreign = 0
@@ -98,14 +98,13 @@ class SharedSeen:
     def _tell_of(self, foreign: int) -> None:
         self._foreign += foreign
         now = self._clock.monotonic()
-        if (
-            now - self._told_of_foreign_at >= FOREIGN_LINE_SECONDS
-        ):  # who writes many marks must not fill the log as well
+        # Whoever writes many marks must not fill the log as well.
+        if now - self._told_of_foreign_at >= FOREIGN_LINE_SECONDS:
             self._told_of_foreign_at = now
             telemetry.warn(
-                "the seen cache holds marks that Landfast did not write, and they are not believed",
+                "cache_marks_foreign",
                 server=self._name,
-                so_far=self._foreign,
+                count=self._foreign,
             )
 
     def _unknown(self, marks: Sequence[EventId]) -> Look:

@@ -48,6 +48,9 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 )
 """Every command with its one line. The module of the same name holds it, and is imported when it is used."""
 
+ELSEWHERE: Mapping[str, str] = MappingProxyType({"demo": "landfast.demo.command:demo"})
+"""Commands whose module is not in this package: no server imports the demo."""
+
 HIDDEN: Mapping[str, str] = MappingProxyType(
     {"_intake": "landfast.cli.serve:intake", "_try": "landfast.cli.serve:try_out"}
 )
@@ -73,11 +76,11 @@ class LateCommands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        if cmd_name in COMMANDS:
+        if place := {**ELSEWHERE, **HIDDEN}.get(cmd_name):
+            module, _, attribute = place.partition(":")
+        elif cmd_name in COMMANDS:
             attribute = cmd_name.replace("-", "_")
             module = f"landfast.cli.{attribute}"
-        elif cmd_name in HIDDEN:
-            module, _, attribute = HIDDEN[cmd_name].partition(":")
         else:
             return None
         found: click.Command = getattr(import_module(module), attribute)

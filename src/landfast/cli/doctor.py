@@ -8,11 +8,11 @@ from dataclasses import asdict
 import click
 
 from landfast.app import Inbox
-from landfast.app.cache_checkup import examine_cache
-from landfast.app.checkup import examine_sources
-from landfast.app.journaling import examine_spool
+from landfast.app.extras import check_extras
+from landfast.app.journal_chain import examine_spool
 from landfast.app.seal_checkup import examine_seal
 from landfast.app.sources import NOT_BOTH, check_handlers, ignored_handlers
+from landfast.app.sources_checkup import examine_sources
 from landfast.cli import NEGATIVE
 from landfast.cli.options import app_option, find_inbox, json_option, run, without_app
 from landfast.cli.output import safe, say, say_json
@@ -48,6 +48,7 @@ def _examine(app: str | None) -> Sequence[Check]:
     except LandfastError as error:
         return [failed("configuration", error)]
     try:
+        check_extras(inbox.settings)
         check_handlers(inbox.registry, inbox.sources)
     except ConfigError as error:
         return [failed("configuration", ConfigError(f"{error}{without_app(app)}"))]
@@ -94,6 +95,10 @@ async def _journal(inbox: Inbox) -> Sequence[Check]:
 
 
 async def _cache(inbox: Inbox) -> Sequence[Check]:
+    if inbox.settings.redis is None:
+        return []
+    from landfast.app.cache_checkup import examine_cache  # late: the client is an extra
+
     return await examine_cache(inbox.settings.redis)
 
 

@@ -11,8 +11,9 @@ from landfast.app import load
 from landfast.cli.options import warn_of_strange_variables
 from landfast.cli.output import say, say_json
 from landfast.cli.serve import default_app
-from landfast.processes import drain_process, first, logs
-from landfast.processes.lifeline import Lifeline
+from landfast.processes import logs, process_one
+from landfast.processes.children import drain_process
+from landfast.processes.children.lifeline import Lifeline
 
 
 @click.command()
@@ -25,7 +26,7 @@ def drain(*, app: str | None, as_json: bool, prints_to_stderr: bool, lifeline: i
 
     APP is module:inbox or a file, found from the current directory.
     """
-    first.step_aside()
+    process_one.step_aside()
     if prints_to_stderr:
         logs.prints_to_stderr()
     if lifeline is None:  # otherwise whoever started it has said so

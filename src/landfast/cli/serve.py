@@ -16,10 +16,11 @@ from landfast import __version__, config
 from landfast.app import Inbox, load
 from landfast.cli.options import warn_of_strange_variables
 from landfast.domain.errors import ConfigError
-from landfast.processes import first, intake_process, logs, serving, tls
-from landfast.processes.lifeline import Lifeline
-from landfast.processes.lives import News, log
-from landfast.processes.plan import ALL, ROLES, Plan, numbers_of
+from landfast.processes import logs, process_one, serving, tls
+from landfast.processes.children import intake_process
+from landfast.processes.children.lifeline import Lifeline
+from landfast.processes.supervision.lives import News, log
+from landfast.processes.supervision.plan import ALL, ROLES, Plan, numbers_of
 
 
 @click.command()
@@ -60,7 +61,7 @@ def serve(
 
     SIGTERM answers what is in flight and ends with 0. SIGHUP reads sources and secrets anew, and drops no request.
     """
-    first.step_aside()
+    process_one.step_aside()
     began = time.monotonic()
     logs.to_stderr("serve ")
     warn_of_strange_variables()

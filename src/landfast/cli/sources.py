@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from landfast.app import Inbox
-from landfast.app.checkup import drops_refused, examine_sources
 from landfast.app.sources import profile_of
+from landfast.app.sources_checkup import drops_refused, examine_sources
 from landfast.cli import NEGATIVE
 from landfast.cli.doctor import say_checks
 from landfast.cli.options import app_option, find_inbox, json_option, without_app
@@ -24,7 +24,7 @@ from landfast.config import FILE, SecretSettings, SourceSettings, nearest
 from landfast.domain.errors import UserError
 from landfast.recovery.doctor import Check, Level, is_well
 
-DAY = 24.0
+OVERLAP_HOURS = 24.0
 """Hours that two secrets overlap at least: time to find out what was forgotten, on one working day."""
 
 
@@ -95,7 +95,7 @@ def rotate(*, source: str, new: str | None, hours: float | None, app: str | None
             f"sources rotate: --hours {hours:g} leaves no time in which both count; give 24, or leave it out"
         )
     window = profile_of(settings).redelivery.window or 0.0
-    overlap = max(DAY, math.ceil(window / 3600)) if hours is None else hours
+    overlap = max(OVERLAP_HOURS, math.ceil(window / 3600)) if hours is None else hours
     until = (inbox.clock.now() + timedelta(hours=overlap)).replace(microsecond=0)
     reference = new or _next_reference(settings)
     plan = _plan(inbox, settings, reference, until, check=_check_command(app))

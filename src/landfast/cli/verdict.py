@@ -11,7 +11,8 @@ from typing import Any
 from landfast.cli.output import duration
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
-from landfast.intake.forensics import MILLISECONDS, Case, diagnose
+from landfast.intake.diagnosis.case import Case
+from landfast.intake.diagnosis.forensics import FIRST_MILLISECONDS, diagnose
 from landfast.intake.source import Source
 from landfast.intake.verify import Examined, examine
 from landfast.ports.provider import KeyNeeded, Proven, Secret, Signature
@@ -83,7 +84,7 @@ def _signed_at(source: Source, head: Head, body: bytes) -> float | None:
         return None
     times = [_time_of(each) for each in (presented, *(each for _, each in presented.alternatives))]
     found = next((at for at in times if at is not None), None) or _written_inside(source, head, body)
-    return found if found is not None and 0 < found < MILLISECONDS else None
+    return found if found is not None and 0 < found < FIRST_MILLISECONDS else None
 
 
 def _written_inside(source: Source, head: Head, body: bytes) -> float | None:

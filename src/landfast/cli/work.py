@@ -13,9 +13,10 @@ from landfast.cli.options import warn_of_strange_variables
 from landfast.cli.output import say, say_json
 from landfast.cli.serve import default_app
 from landfast.domain.ids import WorkerId
-from landfast.processes import first, logs, worker_process
-from landfast.processes.lifeline import Lifeline
-from landfast.processes.worker_alone import SuspectsBeside
+from landfast.processes import logs, process_one
+from landfast.processes.children import worker_process
+from landfast.processes.children.lifeline import Lifeline
+from landfast.processes.children.worker_alone import SuspectsBeside
 
 
 @click.command()
@@ -38,7 +39,7 @@ def work(
 
     APP is module:inbox or a file, found from the current directory.
     """
-    first.step_aside()
+    process_one.step_aside()
     if prints_to_stderr:
         logs.prints_to_stderr()
     if lifeline is None:  # otherwise whoever started it has said so

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from landfast.config.keys import HANDLER_KEYS, KEYS, SOURCE_KEYS, Key
+from landfast.config.setting_keys import HANDLER_KEYS, KEYS, NOT_BUILT_YET, SOURCE_KEYS, Key
 from landfast.domain.errors import ConfigError
 
 _MISTAKES = 0.6
@@ -20,6 +20,8 @@ def checked(values: Mapping[str, Any], rules: Mapping[str, Key], where: str) -> 
     for key, value in values.items():
         name = f"{where}{key.upper()}" if where == "LANDFAST_" else f"{where}{key}"
         rule = rules.get(key)
+        if key in NOT_BUILT_YET:
+            raise ConfigError(f"{where}{NOT_BUILT_YET[key]}")
         if rule is None:
             known = [*rules, "sources", "providers"] if rules is KEYS else [*rules]
             hint = nearest(key, known) or f"; the keys are {', '.join(known)}"

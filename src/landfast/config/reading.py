@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from landfast.config.checking import checked, nearest, networks
-from landfast.config.keys import KEYS, SOURCE_KEYS
+from landfast.config.setting_keys import KEYS, SOURCE_KEYS
 from landfast.config.settings import Address, Server, Settings, SourceSettings
 from landfast.config.sources import source
 from landfast.domain.errors import ConfigError

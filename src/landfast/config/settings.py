@@ -68,7 +68,6 @@ class SourceSettings:
     """Seconds a signature's own timestamp may be off; 0 for what suits the provider, 300 for most."""
     dedup: str | None = None
     dedup_key: str | None = field(default=None, repr=False)
-    ordered_by: str | None = None
     body_limit: int | None = None
     """Bytes; the provider's own limit unless it is set."""
     public_url: str = ""

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from landfast.config.checking import checked, nearest, networks, of_a_handler
-from landfast.config.keys import HANDLER_KEYS, KEYS, SOURCE_KEYS
+from landfast.config.setting_keys import HANDLER_KEYS, KEYS, NOT_BUILT_YET, SOURCE_KEYS
 from landfast.config.settings import SecretSettings, SourceSettings
 from landfast.domain.errors import ConfigError
 
@@ -29,6 +29,8 @@ def source(
     described = _described(str(options.get("provider")), providers, where)
     if not name or len(name) > 100 or not all(c.isascii() and (c.isalnum() or c in "-_.") for c in name):
         raise ConfigError(f"{where}the name {name!r} must be letters, digits, '-', '_' or '.', 100 of them at most")
+    for key in options.keys() & NOT_BUILT_YET.keys():
+        raise ConfigError(f"{where}{NOT_BUILT_YET[key]}")
     if options.get("provider") != "generic" or not options.get("secrets"):
         _find_misspelt(options, described or {}, where)
     if options.get("provider") is None:

@@ -29,17 +29,17 @@ from landfast.domain.errors import (
 )
 from landfast.domain.ids import EventId
 from landfast.domain.readiness import Readiness
-from landfast.intake.admission import Admission
 from landfast.intake.answers import answer_to
-from landfast.intake.identify import deliveries, event_of, marks_of, proof_in
-from landfast.intake.keys import DEADLINE as KEY_SECONDS
-from landfast.intake.keys import Keys
-from landfast.intake.record import Conclude, Outcome
-from landfast.intake.repeats import Repeats
-from landfast.intake.reports import Reports
+from landfast.intake.counting.repeats import Repeats
+from landfast.intake.counting.tally import Tally
+from landfast.intake.diagnosis.reports import Reports
+from landfast.intake.keys.published_keys import FETCH_SECONDS as KEY_SECONDS
+from landfast.intake.keys.published_keys import PublishedKeys
+from landfast.intake.policy.admission import Admission
+from landfast.intake.policy.unproven import Unproven
+from landfast.intake.record import Conclude, RecordResult
 from landfast.intake.source import Source
-from landfast.intake.tally import Tally
-from landfast.intake.unproven import Unproven
+from landfast.intake.storable import deliveries, event_of, marks_of, proof_in
 from landfast.intake.verify import greet, present, verify
 from landfast.ports.clock import Clock
 from landfast.ports.provider import Greeting, KeyNeeded, Provider, PublicKey, Signature
@@ -55,7 +55,7 @@ Answered = Callable[[Answer], None]
 """Told the answer to a request, once."""
 
 
-class Records(Protocol):
+class DeliveryRecorder(Protocol):
     """What makes deliveries durable: `intake.record.GroupCommit`."""
 
     def record(self, deliveries: Sequence[Delivery], conclude: Conclude) -> None: ...
@@ -79,11 +79,11 @@ class Intake:
         self,
         sources: Iterable[Source],
         *,
-        recorder: Records,
+        recorder: DeliveryRecorder,
         seen: Seen,
         tally: Tally,
         clock: Clock,
-        keys: Keys | None = None,
+        keys: PublishedKeys | None = None,
         known: Callable[[], Iterable[Provider]] = tuple,
         admission: Admission | None = None,
         unproven: Unproven | None = None,
@@ -99,8 +99,8 @@ class Intake:
         self._tally = tally
         self._clock = clock
         self.repeats = Repeats()
-        self._keys = Keys(clock) if keys is None else keys
-        self._reports = Reports(self._routes.values(), clock=clock, known=known, keys=self._keys)
+        self._keys = PublishedKeys(clock) if keys is None else keys
+        self.reports = Reports(self._routes.values(), clock=clock, known=known, keys=self._keys)
 
     def fetch_keys(self) -> None:
         """Have the keys fetched whose address is known, so that the first request need not wait. It delays nobody."""
@@ -130,7 +130,7 @@ class Intake:
                 return self._greeted(source, admitted.greeting)
             at = now.timestamp()
             proven = verify(source, admitted.signature, head, body, now=at, keys=self._keys)
-            self._reports.used(source, proven.secret, at)
+            self.reports.used(source, proven.secret, at)
             greeting = source.provider.handshake(proven)
             if greeting is not None:
                 return self._greeted(source, greeting)
@@ -199,14 +199,14 @@ class Intake:
         if greeting.visit is not None and source.confirms:
             self._keys.visit(greeting.visit, source.name)
         elif greeting.visit is not None:
-            telemetry.warn("open this address to confirm the subscription", source=source.name, address=greeting.visit)
+            telemetry.warn("subscription_waits", source=source.name, address=greeting.visit)
         return greeting.answer
 
-    def _conclude(self, source: Source, first: EventId, answered: Answered, outcome: Outcome) -> None:
+    def _conclude(self, source: Source, first: EventId, answered: Answered, outcome: RecordResult) -> None:
         self._admission.leave(source)
         answered(self._answer(source, first, outcome))
 
-    def _answer(self, source: Source, first: EventId, outcome: Outcome) -> Answer:
+    def _answer(self, source: Source, first: EventId, outcome: RecordResult) -> Answer:
         if isinstance(outcome, Exception):
             return self._reject(source.name, outcome)
         again = [row.event_id for row in outcome if not row.is_new]
@@ -240,9 +240,9 @@ class Intake:
             error.answer = self._admission.later(error)
         given = answer_to(error) if source is None or not isinstance(error, UnverifiedError) else source.refused
         if isinstance(error, UnverifiedError) and source is not None and head is not None:
-            self._reports.unverified(source, head, body, error)
+            self.reports.unverified(source, head, body, error)
         else:
-            self._reports.rejected(name, given.status, error)
+            self.reports.rejected(name, given.status, error)
         return given
 
 

@@ -11,7 +11,7 @@ from landfast import telemetry
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import OverloadedError, RowRefusedError, UnavailableError
 from landfast.domain.ids import EventId
-from landfast.intake.refusals import Refused, record_apart
+from landfast.intake.durability.record_apart import Refused, record_apart
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
@@ -22,16 +22,16 @@ BATCH_DELIVERIES = 500
 BATCH_BYTES = 8 * 1024 * 1024
 """Keeps one statement well under a second on a slow disk."""
 
-BUDGET = 64 * 1024 * 1024
+UNCOMMITTED_BYTES = 64 * 1024 * 1024
 """Bytes waiting for their COMMIT: eight full batches, a few seconds of backlog. Beyond it an honest 503 at once is
 better than an answer that comes after the sender gave up, and memory stays bounded."""
 
-TWIN_WAIT = 0.03
+TWIN_WAIT_SECONDS = 0.03
 """Seconds that a request waits, once, for another intake that is recording its event: several COMMITs on a good disk.
 If that one has died, its sender has lost no more than this."""
 
-Outcome = Sequence[Recorded] | Exception
-Conclude = Callable[[Outcome], None]
+RecordResult = Sequence[Recorded] | Exception
+Conclude = Callable[[RecordResult], None]
 """Told what became of a request. Called exactly once, after the COMMIT."""
 Knows = Callable[[EventId], bool]
 
@@ -59,7 +59,13 @@ class _Waiting:
 
 class GroupCommit:
     def __init__(
-        self, journal: Journal, *, seen: Seen, wakeup: Wakeup, budget: int = BUDGET, has_neighbours: bool = False
+        self,
+        journal: Journal,
+        *,
+        seen: Seen,
+        wakeup: Wakeup,
+        budget: int = UNCOMMITTED_BYTES,
+        has_neighbours: bool = False,
     ) -> None:
         self._journal = journal
         self._seen = seen
@@ -162,7 +168,7 @@ class GroupCommit:
         return others
 
     async def _come_again(self, twins: Sequence[_Waiting]) -> None:
-        await asyncio.sleep(TWIN_WAIT)
+        await asyncio.sleep(TWIN_WAIT_SECONDS)
         self._waiting.extend(twins)
         self._start()
 
@@ -182,7 +188,7 @@ class GroupCommit:
             self._note_outage(error)
             self._conclude_all(batch, OverloadedError())
         except Exception as error:  # noqa: BLE001 - whatever it was, the senders are answered and the next batch goes on
-            telemetry.error("recording failed", trace=error, deliveries=len(rows))
+            telemetry.error("recording_failed", trace=error, count=len(rows))
             self._conclude_all(batch, error)
         else:
             self._is_down = False
@@ -207,9 +213,9 @@ class GroupCommit:
                 if any(row.is_new for row in recorded):
                     self._wakeup.nudge()
         except Exception as failure:  # noqa: BLE001 - the same answer, and the retry finds out
-            telemetry.warn("what the inbox takes of a refused request is not recorded yet", error=failure)
+            telemetry.warn("refused_request_waits", error=failure)
         for one, why in refused:
-            telemetry.error("the inbox refuses a row", source=one.source, id=one.event_id, error=why)
+            telemetry.error("delivery_refused", source=one.source, event=one.event_id, error=why)
         self._conclude_all([request], error)
 
     def _acknowledge(
@@ -221,7 +227,7 @@ class GroupCommit:
             if any(row.is_new for row in recorded):
                 self._wakeup.nudge()
         except Exception as error:  # noqa: BLE001 - both are hints: what is stored is answered, whatever becomes of them
-            telemetry.error("the seen cache or the wakeup failed", trace=error)
+            telemetry.error("after_commit_failed", trace=error)
         self._conclude_all(batch, None)
         # Behind the answers in the loop's queue: no sender waits for our log.
         asyncio.get_running_loop().call_soon(_log_stored, batch)
@@ -243,13 +249,13 @@ class GroupCommit:
             try:
                 request.conclude(request.recorded if error is None else error)
             except Exception as failure:  # noqa: BLE001 - one connection that fails must not keep its neighbours waiting
-                telemetry.error("an answer could not be given", trace=failure)
+                telemetry.error("answer_failed", trace=failure)
 
     def _note_outage(self, error: UnavailableError) -> None:
         # It may come back as an older self, restored from a backup: what it has forgotten must not be a duplicate.
         self._seen.clear()
         if not self._is_down:  # once per outage, not once per batch
-            telemetry.warn("nothing can be recorded, answering 503", error=error)
+            telemetry.warn("recording_unavailable", error=error)
         self._is_down = True
 
 
@@ -258,7 +264,7 @@ def _log_stored(batch: list[_Waiting]) -> None:
     telemetry.info_each(
         "stored",
         [
-            {"source": delivery.source, "type": delivery.type, "key": delivery.key, "id": delivery.event_id}
+            {"source": delivery.source, "type": delivery.type, "key": delivery.key, "event": delivery.event_id}
             for request in batch
             for delivery in _new_ones(request)
         ],

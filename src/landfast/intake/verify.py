@@ -10,11 +10,11 @@ import msgspec
 
 from landfast.domain.delivery import Head, Identity
 from landfast.domain.errors import UnverifiedError
-from landfast.intake.identify import identify
 from landfast.intake.source import Source
+from landfast.intake.storable import identify
 from landfast.ports.provider import NO_KEYS, Greeting, Proven, Secret, Signature
 
-LEEWAY = 1.0
+TOKEN_LEEWAY_SECONDS = 1.0
 """Seconds by which a token may be used before or after its lifetime, for clocks that differ."""
 
 
@@ -96,7 +96,7 @@ def _check_time(signature: Signature, now: float, tolerance: float) -> None:
     _check_moment(signature.signed_at, now, tolerance)
     if signature.lifetime is not None:
         start, end = signature.lifetime
-        if not start - LEEWAY <= now <= end + LEEWAY:
+        if not start - TOKEN_LEEWAY_SECONDS <= now <= end + TOKEN_LEEWAY_SECONDS:
             raise UnverifiedError("the token is not valid yet" if now < start else "the token has expired")
 
 

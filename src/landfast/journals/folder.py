@@ -114,7 +114,7 @@ class Folder:
             self._segments.append(segment)
             self._taken_over.add(_boot_in(name))
             if segment.records:
-                telemetry.info("spool: adopted a segment", file=name, records=segment.records)
+                telemetry.info("spool_segment_adopted", file=name, count=segment.records)
         self._elsewhere = elsewhere
         self.adopted_boots = frozenset(self._taken_over - not_ours)
         self._segments.sort(key=lambda segment: segment.path.name)
@@ -154,9 +154,9 @@ class Folder:
             kept = place.segment.set_aside(place.start, taken.deliveries)
         except OSError as error:
             # Left where it is: nothing is lost, and the next start tries again.
-            telemetry.error("spool: a refused record cannot be set aside", file=place.segment.path.name, error=error)
+            telemetry.error("spool_record_not_set_aside", file=place.segment.path.name, error=error)
             return
-        telemetry.error("spool: a refused record is set aside", kept=kept.name, why=why)
+        telemetry.error("spool_record_set_aside", kept=kept.name, error=why)
         self.forget([taken])
 
     def close(self) -> None:
@@ -178,7 +178,7 @@ class Folder:
     def _tell_unreadable(self, name: str, error: OSError) -> None:
         """It stays, and is tried again; the others are drained meanwhile."""
         if name not in self._unreadable:
-            telemetry.error("spool: a segment cannot be read", file=name, error=error)
+            telemetry.error("spool_segment_unreadable", file=name, error=error)
         self._unreadable.add(name)
 
     def _append(self, content: bytes, records: int) -> None:

@@ -52,12 +52,12 @@ class JetStreamJournal:
     async def open(self) -> None:
         """ConfigError when the stream cannot be trusted. A broker that is away is waited for while we answer."""
         if not await self._link.open():
-            telemetry.warn("journal unavailable, and is waited for", servers=self._link.address.shown)
+            telemetry.warn("journal_awaited", server=self._link.address.shown)
             return
         try:
             await self._check(await self._link.client())
         except JournalUnavailableError as error:
-            telemetry.warn("journal unavailable, and is waited for", error=error)
+            telemetry.warn("journal_awaited", error=error)
 
     async def close(self) -> None:
         await self._link.close()

@@ -26,7 +26,7 @@ from landfast.domain.ids import InboxId
 from landfast.journals.jetstream_address import read_address
 from landfast.journals.jetstream_link import ANSWER_SECONDS, Link, Message
 from landfast.journals.jetstream_mac import HEADER, MessageMac
-from landfast.journals.jetstream_stream import ASIDE, FOREIGN, PARTITIONS, NANOSECONDS, look, prepare
+from landfast.journals.jetstream_stream import ASIDE, FOREIGN, NANOSECONDS, PARTITIONS, look, prepare
 from landfast.ports.backlog import Taken
 from landfast.sealing import Seal, values
 
@@ -231,7 +231,7 @@ class JetStreamBacklog:
         except MasterKeyMissingError:
             raise  # it is offered again, and waits for whoever has it
         except (msgspec.MsgspecError, UnicodeDecodeError, SealedError) as error:
-            telemetry.error("set aside: a message that cannot be read", subject=message.subject, error=error)
+            telemetry.error("journal_message_unreadable", subject=message.subject, error=error)
             await self.set_aside(taken, "not a delivery")
             return None
 
@@ -249,7 +249,7 @@ class JetStreamBacklog:
         if now - self._told_of_foreign_at >= FOREIGN_LINE_SECONDS:
             self._told_of_foreign_at = now
             subject = self._link.address.subject(FOREIGN)
-            telemetry.error("set aside: messages without a right MAC", so_far=self.foreign, kept_under=subject)
+            telemetry.error("journal_messages_foreign", count=self.foreign, kept=subject)
         await self._keep(FOREIGN, taken, "no intake of this inbox wrote it")
 
     def _remember(self, message: Msg) -> None:

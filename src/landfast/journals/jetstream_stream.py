@@ -181,7 +181,7 @@ async def _made(link: Link, inbox: InboxId, *, replicas: int) -> int | None:
     settings = wanted(link.address, inbox, replicas=replicas)
     error: dict[str, Any] | None = (await link.ask(f"STREAM.CREATE.{link.address.stream}", settings)).get("error")
     if error is None:
-        telemetry.info("made the journal's stream", stream=link.address.stream, replicas=replicas)
+        telemetry.info("journal_stream_made", stream=link.address.stream, replicas=replicas)
         return None
     return int(error.get("err_code", 0))
 

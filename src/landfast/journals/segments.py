@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from landfast import telemetry
 from landfast.domain.delivery import Delivery
@@ -181,17 +181,19 @@ class Segment:
             self._drained = self._settled.pop(self._drained)
 
     def _set_aside_damaged(self, damaged: Damaged) -> None:
-        what = "a torn tail, never acknowledged" if damaged.is_tail else "a damaged record"
         size = damaged.end - damaged.start
         try:
             content = self._read(size, damaged.start)
             kept = self._keep(damaged.start, content).name if any(content) else "zeros"
         except OSError as error:
             # It stays where it is, and its segment with it; what stands behind it is drained.
-            telemetry.error(f"spool: {what} cannot be set aside", file=self.path.name, at=damaged.start, error=error)
+            telemetry.error("spool_record_not_set_aside", file=self.path.name, at=damaged.start, error=error)
             return
-        log = telemetry.warn if damaged.is_tail else telemetry.error
-        log(f"spool: {what}", file=self.path.name, at=damaged.start, bytes=size, kept=kept)
+        facts: dict[str, Any] = {"file": self.path.name, "at": damaged.start, "bytes": size, "kept": kept}
+        if damaged.is_tail:
+            telemetry.warn("spool_tail_torn", **facts)
+        else:
+            telemetry.error("spool_record_damaged", **facts)
         self._settle(damaged.start, damaged.end)
 
 

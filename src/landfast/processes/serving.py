@@ -12,18 +12,20 @@ from typing import Any
 
 from landfast import telemetry
 from landfast.app import Inbox
+from landfast.app.extras import check_extras
 from landfast.app.sources import check_handlers, source_of
 from landfast.app.stores import open_inbox
 from landfast.domain.errors import StoreError
-from landfast.processes import reload, signals, tls
-from landfast.processes.abandon import abandon
-from landfast.processes.crew import Crew
-from landfast.processes.lifeline import Lifeline
-from landfast.processes.lives import News
-from landfast.processes.plan import Plan
-from landfast.processes.renewal import Renewal
-from landfast.processes.supervisor import Supervisor
-from landfast.processes.systemd import Notices
+from landfast.processes import tls
+from landfast.processes.children.lifeline import Lifeline
+from landfast.processes.supervision import changed_files, signals
+from landfast.processes.supervision.give_back import abandon
+from landfast.processes.supervision.lives import News
+from landfast.processes.supervision.plan import Plan
+from landfast.processes.supervision.reload import Reload
+from landfast.processes.supervision.starting import Starter
+from landfast.processes.supervision.supervisor import Supervisor
+from landfast.processes.supervision.systemd import Notices
 from landfast.web.http.listener import listen, refuse_newcomers
 
 
@@ -39,25 +41,22 @@ async def serve(
     check(inbox, tls_cert=plan.tls_cert, tls_key=plan.tls_key)
     _check_numbers(inbox, plan)
     with _listening(plan) as listener:
-        crew, notices = Crew(plan, listener), Notices()
-        supervisor = _supervisor(inbox, plan, crew, tell)
-        renewal = Renewal(supervisor, trial=crew.trial, notices=notices)
+        starter, notices = Starter(plan, listener), Notices()
+        supervisor = _supervisor(inbox, plan, starter, tell)
+        reload = Reload(supervisor, trial=starter.trial, notices=notices)
         migrating = asyncio.ensure_future(_migrate(inbox, plan))
 
         def stop() -> None:
             notices.stopping()
             migrating.cancel()  # its transaction is rolled back, and the next start repeats it
-            if listener is not None:
-                refuse_newcomers(listener)
-                listener.close()  # the intakes go on accepting, and who knocks is refused when the last copy is closed
+            _close(listener)
             supervisor.stop()
 
         def interrupted() -> None:
-            what = "1 process" if supervisor.alive == 1 else f"{supervisor.alive} processes"
-            telemetry.info(f"stopping: waiting for {what}; Ctrl-C again to kill")
+            telemetry.info("stopping", count=supervisor.alive, fix="Ctrl-C again to kill")
             stop()
 
-        signals.obey(stop=stop, interrupted=interrupted, kill=supervisor.kill, renew=renewal.ask)
+        signals.obey(stop=stop, interrupted=interrupted, kill=supervisor.kill, renew=reload.ask)
         if lifeline is not None:
             lifeline.hold()
         await asyncio.wait([migrating])
@@ -71,18 +70,25 @@ async def serve(
             if lifeline is not None:
                 lifeline.say_ready()
 
-        beside = [announce(), renewal.run()]
+        beside = [announce(), reload.run()]
         if plan.reload_from is not None:
             beside.append(_follow(plan.reload_from, supervisor))
         return await _run(supervisor, beside, lifeline)
 
 
-def _supervisor(inbox: Inbox, plan: Plan, crew: Crew, tell: Callable[[News], None]) -> Supervisor:
+def _close(listener: socket.socket | None) -> None:
+    """The intakes go on accepting; a newcomer is refused once the last copy of the socket is closed."""
+    if listener is not None:
+        refuse_newcomers(listener)
+        listener.close()
+
+
+def _supervisor(inbox: Inbox, plan: Plan, starter: Starter, tell: Callable[[News], None]) -> Supervisor:
     return Supervisor(
         intakes=plan.numbers["intake"],
         workers=plan.numbers["worker"],
         drainers=plan.numbers["drainer"],
-        start=crew.start,
+        start=starter.start,
         abandon=partial(abandon, inbox),
         clock=inbox.clock,
         chance=inbox.chance,
@@ -95,6 +101,7 @@ def _supervisor(inbox: Inbox, plan: Plan, crew: Crew, tell: Callable[[News], Non
 
 def check(inbox: Inbox, *, tls_cert: Path | None, tls_key: Path | None) -> None:
     """Find here what would stop every child: one sentence now instead of a loop of restarts."""
+    check_extras(inbox.settings)
     check_handlers(inbox.registry, inbox.sources)
     for source in inbox.sources.values():
         source_of(source, inbox.settings)
@@ -122,14 +129,14 @@ async def _migrate(inbox: Inbox, plan: Plan) -> None:
         if "intake" not in plan.roles or not (settings.spool or settings.journal):
             raise
         # There is somewhere else to take webhooks into. Who needs the database migrates when it is back.
-        telemetry.warn("a database is away; starting without it", error=error)
+        telemetry.warn("started_without_database", error=error)
 
 
 async def _follow(folder: Path, supervisor: Supervisor) -> None:
-    seen = reload.snapshot(folder)
+    seen = changed_files.snapshot(folder)
     while True:
-        seen = await reload.wait_for_change(folder, seen)
-        telemetry.info("reloading", folder=folder)
+        seen = await changed_files.wait_for_change(folder, seen)
+        telemetry.info("reload_begun", folder=folder)
         supervisor.reload()
 
 

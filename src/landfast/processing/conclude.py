@@ -136,7 +136,7 @@ class Conclusion:
         try:
             return judged(failed.error)
         except BaseException as unexpected:  # noqa: BLE001 - to judge an error is to read it, and its class is the user's
-            telemetry.error("not_judged", event=work.claim.event_id, handler=handler.name, why=logged(unexpected))
+            telemetry.error("not_judged", event=work.claim.event_id, handler=handler.name, error=logged(unexpected))
             return judged(UnexpectedError())
 
     async def _bury(self, found: Sequence[Findings]) -> None:

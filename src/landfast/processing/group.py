@@ -144,7 +144,7 @@ class Grouping:
         except Exception as error:  # noqa: BLE001 - one event that we did not foresee must not cost its neighbours theirs
             fault = self._fault(error)
             if fault is not Fault.CONFLICT:  # at the receipt itself, under SERIALIZABLE
-                telemetry.error("unexpected", handler=handler.name, why=logged(error), trace=error)
+                telemetry.error("unexpected", handler=handler.name, error=logged(error), trace=error)
             return self._at_fault(group, Failed(error, fault), pace, conflicts)
         unreached = [work for work in group if work not in reached]
         return Attempted(reached, [unreached] if unreached else ())
@@ -170,7 +170,7 @@ class Grouping:
         try:
             return self.ledger.diagnose(error)
         except BaseException as unexpected:  # noqa: BLE001 - to diagnose an error is to read it, and its class is the user's
-            telemetry.error("not_diagnosed", error=name_of(error), why=logged(unexpected))
+            telemetry.error("not_diagnosed", cause=name_of(error), error=logged(unexpected))
             return Fault.OTHER
 
     async def _ledger_answers(self) -> bool:

@@ -239,7 +239,7 @@ def _cancel(task: asyncio.Task[None]) -> None:
     try:
         task.cancel()
     except Exception as error:  # noqa: BLE001 - the future that it waits for is asked too, and may be the user's own
-        telemetry.error("not_cancelled", why=logged(error))
+        telemetry.error("not_cancelled", error=logged(error))
 
 
 def _leave_behind(running: asyncio.Task[None] | Call, ended: asyncio.Future[Any]) -> None:

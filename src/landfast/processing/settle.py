@@ -60,7 +60,7 @@ class Settler:
             except RowRefusedError as error:
                 await self._write_each(batch, error)
             except StoreError as error:
-                telemetry.warn("settle_delayed", count=len(batch), why=error)
+                telemetry.warn("settle_delayed", count=len(batch), error=error)
                 if self._closing:
                     return
                 await self._clock.sleep(0.5)
@@ -95,7 +95,7 @@ class Settler:
             try:
                 await self._write([settlement])
             except StoreError:
-                telemetry.error("settle_refused", event=settlement.event_id, signal=settlement.signal, why=error)
+                telemetry.error("settle_refused", event=settlement.event_id, signal=settlement.signal, error=error)
 
     async def _write(self, batch: Sequence[Settlement]) -> None:
         for settlement, took in zip(batch, await self._bench.settle(batch), strict=True):

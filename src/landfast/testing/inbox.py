@@ -17,7 +17,7 @@ from typing import Any, Self
 from landfast.app import Inbox
 from landfast.app.sources import profile_of
 from landfast.app.stores import Stores
-from landfast.app.system import SystemClock
+from landfast.app.system_clock import SystemClock
 from landfast.config import Address, SecretSettings
 from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head
@@ -27,7 +27,7 @@ from landfast.intake.receive import Intake
 from landfast.ports import inbox as ports
 from landfast.processing.worker import Worker
 from landfast.providers.signing import sample, signed_request
-from landfast.testing.keys import Pair, pair_for
+from landfast.testing.sender_secrets import Pair, pair_for
 
 
 @dataclass(frozen=True, slots=True)

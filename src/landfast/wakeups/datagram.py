@@ -13,7 +13,7 @@ from landfast.domain.ids import InboxId
 from landfast.wakeups.debounce import Debounce
 from landfast.wakeups.local import LocalWakeup
 
-SEATS = 16
+LISTENERS = 16
 """Who listens takes the first free seat, and a nudge goes to all of them. SQLite is for one host with a few processes;
 the seventeenth would poll."""
 
@@ -26,7 +26,7 @@ class DatagramWakeup:
         if folder is None and sys.platform != "linux":
             folder = Path(tempfile.gettempdir())
         prefix = "\0" if folder is None else f"{folder}/"
-        self._seats = [f"{prefix}landfast-{inbox.hex()}-{seat}" for seat in range(SEATS)]
+        self._seats = [f"{prefix}landfast-{inbox.hex()}-{seat}" for seat in range(LISTENERS)]
         self._bell = LocalWakeup()
         self._debounce: Debounce | None = None
         self._outlet: socket.socket | None = None

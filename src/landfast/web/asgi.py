@@ -13,7 +13,7 @@ from landfast.domain.errors import BodyTooLargeError, FramingError, OverloadedEr
 from landfast.intake.answers import answer_to
 from landfast.intake.receive import Admitted, Intake
 from landfast.web.health import vital_sign
-from landfast.web.http.front import Limits
+from landfast.web.http.connections import Limits
 from landfast.web.http.responses import NO_CONTENT
 
 Scope = MutableMapping[str, Any]

@@ -38,7 +38,7 @@ async def open_claims(
         return claims, []
     opened, others = values.open_claims(seal, claims, await data_keys(connection, seal, sealed))
     for why, events in values.waiting_for_a_key(others).items():
-        telemetry.warn("no_master_key", events=events, why=why)
+        telemetry.warn("no_master_key", events=events, reason=why)
     return opened, others
 
 

@@ -88,7 +88,7 @@ class Housekeeping:
             async with self._connections.working() as connection:
                 await connection.execute(SQL["prepare"], WEEKS_AHEAD)
         except StoreError as error:
-            telemetry.warn("no partitions made ahead", error=error)
+            telemetry.warn("partitions_not_made", error=error)
 
     async def prepare_daily(self) -> None:
         """Called often by whoever runs long."""

@@ -36,7 +36,7 @@ def open_claims(
     """Those that can be processed, and how the others are settled."""
     opened, others = values.open_claims(seal, claims, data_keys(connection, seal, values.sealed_claims(claims)))
     for why, events in values.waiting_for_a_key(others).items():
-        telemetry.warn("no_master_key", events=events, why=why)
+        telemetry.warn("no_master_key", events=events, reason=why)
     return opened, others
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import Any
 
 from landfast import telemetry
 from landfast.domain.breaker import Breaker
@@ -125,7 +126,7 @@ class Breakers:
             return  # of another version of the code: nothing here would ever find out that it is mended
         breaker = self.breaker(name)
         if breaker.hear(self.clock.monotonic(), seconds, why):
-            telemetry.error(_told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, why=why, by=who)
+            _tell_opened(name, reason=why, worker=who)
 
     def half_open(self, name: str) -> None:
         """Another worker's breaker has closed, or no worker has said for a while that it must be open."""
@@ -140,7 +141,7 @@ class Breakers:
         try:
             return self._learn_one(handler, work, result)
         except BaseException as unexpected:  # noqa: BLE001 - to learn from an error is to read it, and its class is the user's
-            telemetry.error("not_learned_from", event=work.claim.event_id, handler=handler, why=logged(unexpected))
+            telemetry.error("not_learned_from", event=work.claim.event_id, handler=handler, error=logged(unexpected))
             return result
 
     def _learn_one(self, handler: HandlerName, work: Work, result: Result) -> Result:
@@ -194,7 +195,7 @@ class Breakers:
     def _open(self, name: str, breaker: Breaker, why: str) -> None:
         before = breaker.open_until
         if breaker.trip(self.clock.monotonic(), why):
-            telemetry.error(_told(name, "claims_stopped", "handler_breaker_opened"), breaker=name, why=why)
+            _tell_opened(name, reason=why)
         if breaker.open_until != before:
             self._tell(name)
 
@@ -221,5 +222,8 @@ def _handler(breaker: str) -> HandlerName:
     return HandlerName(breaker.removeprefix(_HANDLER_PREFIX))
 
 
-def _told(name: str, of_ledger: str, of_handler: str) -> str:
-    return of_ledger if name == LEDGER_BREAKER else of_handler
+def _tell_opened(name: str, **facts: Any) -> None:
+    if name == LEDGER_BREAKER:
+        telemetry.error("claims_stopped", breaker=name, **facts)
+    else:
+        telemetry.error("handler_breaker_opened", breaker=name, **facts)

@@ -53,4 +53,4 @@ class Leases:
                 try:
                     await store.renew(tokens=tokens, lease=lease)
                 except StoreError as error:
-                    telemetry.warn("leases_not_renewed", why=error)
+                    telemetry.warn("leases_not_renewed", error=error)

@@ -39,7 +39,7 @@ class Requeue:
                 if self.registry.lets_go(waiting.source, waiting.type):
                     await self._take_up(waiting)
         except StoreError as error:
-            telemetry.warn("requeue_failed", why=error)
+            telemetry.warn("requeue_failed", error=error)
 
     async def _take_up(self, waiting: UnhandledCount) -> None:
         count, took = 0, REQUEUE_BATCH_EVENTS

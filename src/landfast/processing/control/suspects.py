@@ -109,7 +109,7 @@ class Suspects:
                 case ClaimedEffect(staged, token):
                     await self.effects.settle([EffectSettlement(staged.key, staged.run, token, EffectSignal.RELEASE)])
         except StoreError as error:
-            telemetry.warn("suspect_not_given_back", why=error)
+            telemetry.warn("suspect_not_given_back", error=error)
 
     async def _are_there(self) -> bool:
         try:

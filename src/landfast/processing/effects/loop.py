@@ -71,7 +71,7 @@ class EffectLoop:
             try:
                 claimed = await self._claim()
             except StoreError as error:
-                telemetry.warn("effects_not_claimed", why=error)
+                telemetry.warn("effects_not_claimed", error=error)
                 return False
             if claimed:
                 # Inside until the last of them has ended: whoever wants to be alone waits for that.

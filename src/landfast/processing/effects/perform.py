@@ -73,7 +73,7 @@ class Performance:
         try:
             await self.store.settle(settlements)
         except StoreError as error:
-            telemetry.warn("effects_settle_failed", count=len(settlements), why=error)
+            telemetry.warn("effects_settle_failed", count=len(settlements), error=error)
 
     async def _perform_one(self, claimed: ClaimedEffect) -> EffectSettlement:
         known = self.registry.effects.get(claimed.staged.name)
@@ -93,7 +93,7 @@ class Performance:
         except Exception as unexpected:  # noqa: BLE001 - one that we did not foresee must not cost the others theirs
             telemetry.error("unexpected", effect=known.name, trace=unexpected)
             return self._failed(known, claimed, unexpected, self.clock.monotonic() - started)
-        telemetry.info("effect_performed", name=known.name, key=claimed.staged.key)
+        telemetry.info("effect_performed", effect=known.name, key=claimed.staged.key)
         return _settled(claimed, EffectSignal.FINISH, tries=Tries(claimed.tries.count + 1, claimed.tries.spent))
 
     def _unknown(self, claimed: ClaimedEffect) -> EffectSettlement:
@@ -104,12 +104,12 @@ class Performance:
                 f"no worker has known an effect named {name} for {UNKNOWN_AT_MOST_SECONDS / 86_400:.0f} days; "
                 f"register it with @inbox.effect, then landfast effects retry {claimed.staged.key}"
             )
-            telemetry.warn("effect_dead", name=name, event=_event_of(claimed), reason="unknown_effect", error=message)
+            telemetry.warn("effect_dead", effect=name, event=_event_of(claimed), reason="unknown_effect", error=message)
             return _settled(claimed, EffectSignal.BURY, error=UNKNOWN_EFFECT, message=message)
         now = self.clock.monotonic()
         if now - self.told.get(name, -inf) >= UNKNOWN_TOLD_EVERY_SECONDS:
             self.told[name] = now
-            telemetry.warn("unknown_effect", name=name, event=_event_of(claimed), waited_seconds=f"{waited:.0f}")
+            telemetry.warn("unknown_effect", effect=name, event=_event_of(claimed), seconds=f"{waited:.0f}")
         delay = min(max(UNKNOWN_FIRST_SECONDS, waited), UNKNOWN_LONGEST_SECONDS)
         return _settled(
             claimed,
@@ -146,7 +146,7 @@ class Performance:
         dead = judgement.ruling is Ruling.BURY
         if dead:
             reason, shown = judgement.reason, logged(error)
-            telemetry.warn("effect_dead", name=known.name, event=_event_of(claimed), reason=reason, error=shown)
+            telemetry.warn("effect_dead", effect=known.name, event=_event_of(claimed), reason=reason, error=shown)
         return _settled(
             claimed,
             EffectSignal.BURY if dead else EffectSignal.RETRY,
@@ -171,7 +171,7 @@ class Performance:
         try:
             return judged(error)
         except BaseException as unexpected:  # noqa: BLE001 - to judge an error is to read it, and its class is the user's
-            telemetry.error("not_judged", effect=known.name, why=logged(unexpected))
+            telemetry.error("not_judged", effect=known.name, error=logged(unexpected))
             return judged(UnexpectedError())
 
 
@@ -184,7 +184,7 @@ async def _end(running: Collection[asyncio.Task[EffectSettlement]]) -> None:
 
 
 def _closed(claimed: ClaimedEffect) -> EffectSettlement:
-    telemetry.warn(NO_MASTER_KEY, effect=claimed.staged.name, event=_event_of(claimed), why=claimed.closed)
+    telemetry.warn("no_master_key", effect=claimed.staged.name, event=_event_of(claimed), reason=claimed.closed)
     return _settled(
         claimed,
         EffectSignal.POSTPONE,

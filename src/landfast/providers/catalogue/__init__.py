@@ -17,7 +17,7 @@ Write a `Profile` in the module of its family, add it to that module's `PROFILES
         ),
         key="body:id",                       # what makes two deliveries one event; see `landfast.providers.dedup`
         type="body:type",                    # places are written as in `landfast.providers.locations`
-        entity="body:data.id",               # the object that the event is about: events of one keep their order
+        entity="body:data.id",               # the object that the event is about
         occurred_at="body:created",
         redelivery=Redelivery(timeout=10, window=3 * DAY),
         samples=(Sample(type="payment.paid", data={"id": "{id}", "type": "{type}"}),),

@@ -10,8 +10,8 @@ from landfast.domain.answer import Answer
 from landfast.domain.errors import FramingError, OverloadedError
 from landfast.intake.receive import Admitted
 from landfast.web.http.bodies import ChunkedBody, SizedBody
+from landfast.web.http.connections import Connections
 from landfast.web.http.framing import Start
-from landfast.web.http.front import Front
 from landfast.web.http.responses import render
 
 _TOO_SLOW = answers.error(408, "request too slow", close=True)
@@ -28,8 +28,8 @@ class Phase(Enum):
 class Channel(asyncio.Protocol):
     """`Connection` reads requests from it, and answers them."""
 
-    def __init__(self, front: Front) -> None:
-        self._front = front
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
         self._phase = Phase.HEAD
         self._buffer = b""
         self._start: Start | None = None
@@ -51,9 +51,9 @@ class Channel(asyncio.Protocol):
         """Bytes that are counted as unproven."""
         self._peer = ""
         self._transport: asyncio.Transport
-        self.deadline = front.time() + front.limits.request_seconds
+        self.deadline = connections.time() + connections.limits.request_seconds
 
-    def expire(self) -> None:
+    def end_late(self) -> None:
         """The deadline has passed."""
         if self._is_midway() and not self._is_choked:
             self._refuse(FramingError("too slow", status=_TOO_SLOW))
@@ -62,11 +62,11 @@ class Channel(asyncio.Protocol):
         else:
             self._transport.abort()
 
-    def expel(self) -> None:
+    def end_for_room(self) -> None:
         """Its place is needed. Without lingering, as that would keep the place."""
         if self._is_midway() and not self._is_choked:
             error = OverloadedError("its place was needed")
-            self._send(self._front.intake.refuse(self._source_name(), error), closes=True)
+            self._send(self._connections.intake.refuse(self._source_name(), error), closes=True)
             self._forget_request()
             self._close()
         elif self._phase is Phase.HEAD and not self._is_choked:
@@ -80,19 +80,19 @@ class Channel(asyncio.Protocol):
             self._buffer = b""
             self._is_ended = True
         else:
-            self.expel()
+            self.end_for_room()
 
-    def let_go_if_idle(self) -> None:
+    def end_if_idle(self) -> None:
         # One that has not brought a request yet is no idle one: its sender waits for an answer, or is about to.
         if self._phase is Phase.HEAD and self._is_used and not self._buffer:
             self._close()
 
-    def cut(self) -> None:
+    def end_now(self) -> None:
         self._transport.abort()
 
     def _refuse(self, error: Exception) -> None:
         """The rest of the request, and so everything behind it, stays unread."""
-        self._send(self._front.intake.refuse(self._source_name(), error), closes=True)
+        self._send(self._connections.intake.refuse(self._source_name(), error), closes=True)
         self._linger()
 
     def _send(self, answer: Answer, *, closes: bool) -> None:
@@ -115,14 +115,14 @@ class Channel(asyncio.Protocol):
         """The answer is sent, and the client may still be sending: read on for a while, so that it gets to see it."""
         self._forget_request()
         self._phase = Phase.LINGERING
-        self.deadline = self._front.time() + self._front.limits.linger_seconds
+        self.deadline = self._connections.time() + self._connections.limits.linger_seconds
         if self._transport.can_write_eof():
             self._transport.write_eof()
 
     def _close(self) -> None:
         self._buffer = b""
         self._phase = Phase.CLOSING
-        self.deadline = self._front.time() + self._front.limits.linger_seconds
+        self.deadline = self._connections.time() + self._connections.limits.linger_seconds
         self._transport.close()
 
     def _forget_request(self) -> None:
@@ -131,15 +131,15 @@ class Channel(asyncio.Protocol):
 
     def _buy_time(self, size: int) -> None:
         """A body that comes fast enough has all the time that it needs. What it has come too fast buys no silence."""
-        limits = self._front.limits
-        longest = self._front.time() + limits.request_seconds
+        limits = self._connections.limits
+        longest = self._connections.time() + limits.request_seconds
         self.deadline = min(self.deadline + size / limits.body_rate, longest)
 
     def _count_bytes(self) -> None:
         held = len(self._buffer) + (0 if self._body is None else self._body.size + self._head_bytes)
         if held != self._held:
             self._held = held
-            self._front.unproven.hold(self, self._source_name() or "", held)
+            self._connections.unproven.hold(self, self._source_name() or "", held)
 
     def _let_go_of_bytes(self) -> None:
         self._buffer = b""

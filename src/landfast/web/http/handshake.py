@@ -11,7 +11,7 @@ import contextlib
 import socket
 import ssl
 
-from landfast.web.http.front import Front
+from landfast.web.http.connections import Connections
 from landfast.web.http.protocol import Connection
 
 ACCEPTED_AT_ONCE = 16
@@ -24,8 +24,8 @@ LOOK_SECONDS = 0.02
 class TlsServer:
     """What asyncio's own does, and it counts who is in the handshake."""
 
-    def __init__(self, front: Front, listener: socket.socket, tls: ssl.SSLContext) -> None:
-        self._front = front
+    def __init__(self, connections: Connections, listener: socket.socket, tls: ssl.SSLContext) -> None:
+        self._connections = connections
         self._listener = listener
         self._tls = tls
         self._loop = asyncio.get_running_loop()
@@ -39,7 +39,7 @@ class TlsServer:
 
     async def wait_closed(self) -> None:
         """Return when nobody is left and nobody can come."""
-        while self._front.connections or self._listener.fileno() >= 0:  # noqa: ASYNC110 - only while we stop
+        while self._connections.open or self._listener.fileno() >= 0:  # noqa: ASYNC110 - only while we stop
             await asyncio.sleep(LOOK_SECONDS)
 
     def _accept(self) -> None:
@@ -49,37 +49,37 @@ class TlsServer:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError:  # no descriptor is left: others of this process have taken more than we left them
-                self._front.make_room()
+                self._connections.make_room()
                 return
-            Handshake(self._front, accepted).begin(self._tls)
+            Handshake(self._connections, accepted).begin(self._tls)
 
 
 class Handshake:
-    def __init__(self, front: Front, accepted: socket.socket) -> None:
-        self._front = front
+    def __init__(self, connections: Connections, accepted: socket.socket) -> None:
+        self._connections = connections
         self._socket = accepted
         self._task: asyncio.Task[None] | None = None
-        self.deadline = front.time() + front.limits.handshake_seconds
+        self.deadline = connections.time() + connections.limits.handshake_seconds
 
     def begin(self, tls: ssl.SSLContext) -> None:
         self._socket.setblocking(False)
-        if self._front.is_full and not self._front.make_room():
+        if self._connections.is_full and not self._connections.make_room():
             self._socket.close()  # without an answer: there is none before the end of a handshake
             return
-        self._front.connections.add(self)
+        self._connections.open.add(self)
         self._task = asyncio.get_running_loop().create_task(self._complete(tls))
 
     def end(self) -> None:
-        self._front.leave(self)
+        self._connections.forget(self)
 
-    def expire(self) -> None:
+    def end_late(self) -> None:
         """The loop sees the end of the stream, and closes it."""
         with contextlib.suppress(OSError):  # the client was faster
             self._socket.shutdown(socket.SHUT_RDWR)
 
-    expel = cut = expire
+    end_for_room = end_now = end_late
 
-    def let_go_if_idle(self) -> None:
+    def end_if_idle(self) -> None:
         """It was never heard, and is about to ask."""
 
     async def _complete(self, tls: ssl.SSLContext) -> None:
@@ -91,14 +91,14 @@ class Handshake:
             self.end()
 
     def _connection(self) -> Connection:
-        return _Secured(self._front, self)
+        return _Secured(self._connections, self)
 
 
 class _Secured(Connection):
     """It takes the place of its handshake."""
 
-    def __init__(self, front: Front, handshake: Handshake) -> None:
-        super().__init__(front)
+    def __init__(self, connections: Connections, handshake: Handshake) -> None:
+        super().__init__(connections)
         self._handshake = handshake
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

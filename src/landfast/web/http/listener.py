@@ -5,7 +5,7 @@ at once, and closing resets whoever waits to be accepted. So the end has three s
 
     refuse_newcomers    nobody begins to connect any more, in any process that shares the socket
     see_in_the_last     everybody accepts until each handshake that had begun is complete
-    close               nobody is left to be reset; who knocks later is told that we are gone
+    close               nobody is left to be reset; a newcomer is told that we are gone
 """
 
 from __future__ import annotations

@@ -34,17 +34,17 @@ class Connection(Channel):
         self._transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername")
         self._peer = peer[0] if isinstance(peer, tuple) else ""
-        is_full = self._front.is_full and not self._front.make_room()
-        self._front.connections.add(self)
+        is_full = self._connections.is_full and not self._connections.make_room()
+        self._connections.open.add(self)
         if is_full:
-            self._send(self._front.intake.busy(), closes=True)
+            self._send(self._connections.intake.busy(), closes=True)
             self._close()
 
     def data_received(self, data: bytes) -> None:
         phase = self._phase
         if phase is Phase.LINGERING:
             self._lingered += len(data)
-            if self._lingered > self._front.limits.linger_bytes:
+            if self._lingered > self._connections.limits.linger_bytes:
                 self._transport.abort()
         elif phase is Phase.ANSWERING or self._is_choked or self._is_in_line:
             # One request at a time: what comes early waits in the kernel, at the sender's cost.
@@ -60,7 +60,7 @@ class Connection(Channel):
                 self._advance()
                 # Of a new connection the first request has its deadline already, and its first byte buys no time.
                 if is_first and self._is_used and self._is_midway():
-                    self.deadline = self._front.time() + self._front.limits.request_seconds
+                    self.deadline = self._connections.time() + self._connections.limits.request_seconds
         if self._buffer or self._held or self._body is not None:
             self._count_bytes()
 
@@ -79,11 +79,11 @@ class Connection(Channel):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         if self._phase is Phase.BODY:
-            self._front.intake.refuse(self._source_name(), FramingError("the connection was lost in the body"))
+            self._connections.intake.refuse(self._source_name(), FramingError("the connection was lost in the body"))
             self._forget_request()
         # In ANSWERING the event is being stored, whoever is there to hear of it.
         self._phase = Phase.CLOSING
-        self._front.leave(self)
+        self._connections.forget(self)
         self._let_go_of_bytes()
 
     def pause_writing(self) -> None:
@@ -118,17 +118,17 @@ class Connection(Channel):
         end = end_of_head(self._buffer)
         if end < 0:
             return False
-        start = self._start = parse_head(self._buffer[:end], self._peer, self._front.is_secure)
+        start = self._start = parse_head(self._buffer[:end], self._peer, self._connections.is_secure)
         head = start.head
         length = head.content_length or 0
         is_whole = not start.is_chunked and len(self._buffer) - end >= length
         body = self._buffer[end : end + length] if is_whole else b""
         self._buffer = self._buffer[end + len(body) :]
-        if head.method != "POST" and (sign := vital_sign(head, self._front.intake.ready)) is not None:
+        if head.method != "POST" and (sign := vital_sign(head, self._connections.intake.ready)) is not None:
             self._answer_early(sign, is_whole=is_whole)
             return True
         try:
-            admitted = self._front.intake.admit(head)
+            admitted = self._connections.intake.admit(head)
         except Exception as error:  # noqa: BLE001 - intake has counted and logged it
             self._answer_early(answer_to(error), is_whole=is_whole)
             return True
@@ -162,7 +162,7 @@ class Connection(Channel):
 
     def _receive(self, admitted: Admitted, body: bytes) -> None:
         self._admitted = None  # from here on intake answers for it, whatever becomes of the connection
-        answer = self._front.intake.receive(admitted, body, self._answered)
+        answer = self._connections.intake.receive(admitted, body, self._answered)
         if answer is not None:
             self._answer(answer)
         else:
@@ -178,7 +178,7 @@ class Connection(Channel):
         """The request was read to its end: the connection may go on."""
         start = self._start
         is_last = not self._buffer and self._is_ended
-        closes = answer.close or start is None or not start.keeps_alive or is_last or self._front.is_draining
+        closes = answer.close or start is None or not start.keeps_alive or is_last or self._connections.is_draining
         self._send(answer, closes=closes)
         self._start = None
         if closes and self._buffer:
@@ -192,9 +192,9 @@ class Connection(Channel):
         self._wait_for_a_request()
 
     def _wait_for_a_request(self) -> None:
-        limits = self._front.limits
+        limits = self._connections.limits
         is_hurried = self._buffer or self._is_choked
-        self.deadline = self._front.time() + (limits.request_seconds if is_hurried else limits.idle_seconds)
+        self.deadline = self._connections.time() + (limits.request_seconds if is_hurried else limits.idle_seconds)
 
     def _answer_early(self, answer: Answer, *, is_whole: bool) -> None:
         if is_whole:

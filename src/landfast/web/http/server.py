@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from landfast.intake.receive import Intake
-from landfast.web.http.front import Front, Limits
+from landfast.web.http.connections import Connections, Limits
 from landfast.web.http.handshake import TlsServer
 from landfast.web.http.listener import BACKLOG_CONNECTIONS, refuse_newcomers, see_in_the_last
 from landfast.web.http.protocol import Connection
@@ -40,7 +40,7 @@ class HttpServer:
         time: Callable[[], float] | None = None,
     ) -> None:
         loop = asyncio.get_running_loop()
-        self.front = Front(
+        self.connections = Connections(
             intake,
             limits=_within_descriptors(limits or Limits()),
             time=time or loop.time,
@@ -58,10 +58,10 @@ class HttpServer:
         server: asyncio.Server | TlsServer
         if self._tls is None:
             server = await self._loop.create_server(
-                lambda: Connection(self.front), sock=listener, backlog=BACKLOG_CONNECTIONS
+                lambda: Connection(self.connections), sock=listener, backlog=BACKLOG_CONNECTIONS
             )
         else:
-            server = TlsServer(self.front, listener, self._tls)
+            server = TlsServer(self.connections, listener, self._tls)
         self._open = listener, server
         self._sweeping = self._loop.create_task(self._sweep())
         self._sweeping.add_done_callback(_raise_its_error)
@@ -81,7 +81,7 @@ class HttpServer:
             return
         (listener, server), self._open = self._open, None
         ends = self._loop.time() + grace
-        self.front.is_draining = True
+        self.connections.is_draining = True
         letting_go = self._loop.create_task(self._let_idle_go(min(grace, IDLE_SECONDS)))
         all_gone = self._loop.create_task(server.wait_closed())
         try:
@@ -90,7 +90,7 @@ class HttpServer:
             server.close()
             await asyncio.wait([all_gone], timeout=max(0.0, ends - self._loop.time()))
             if not all_gone.done():
-                self.front.cut()
+                self.connections.end_now()
                 await asyncio.wait([all_gone], timeout=CUT_SECONDS)
         finally:
             server.close()  # also if we are broken off: a loop with an open listener does not end
@@ -101,16 +101,16 @@ class HttpServer:
     async def _let_idle_go(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
         await asyncio.sleep(0)  # what has arrived by now is read before anybody is taken for idle
-        self.front.let_idle_go()
+        self.connections.let_idle_go()
 
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
-            now = self.front.time()
+            now = self.connections.time()
             # What has arrived by now is read before its sender is taken for late. If we were stopped or frozen, the
             # timers come before what has arrived meanwhile.
             await asyncio.sleep(0)
-            while self.front.sweep(now):  # noqa: ASYNC110 - others have a turn between, and nothing is waited for
+            while self.connections.sweep(now):  # noqa: ASYNC110 - others have a turn between, and nothing is waited for
                 await asyncio.sleep(0)
 
 

@@ -1,0 +1,1 @@
+"""What the explanations rest on, where that is a program."""

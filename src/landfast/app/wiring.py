@@ -1,0 +1,167 @@
+"""Opening the two halves of the path: everything wired, and everything closed again in the opposite order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from landfast import telemetry
+from landfast.app.durability_watch import DurabilityWatch, watching
+from landfast.app.extras import check_extras
+from landfast.app.journal_chain import check_spool, journal_chain
+from landfast.app.late_inbox import open_late_inbox
+from landfast.app.paused_switches import paused_switches
+from landfast.app.seen_cache import seen_cache
+from landfast.app.sources import source_of
+from landfast.app.stores import Stores, make_wakeup, open_stores, seal_of
+from landfast.config import Settings, SourceSettings
+from landfast.domain.ids import InboxId, WorkerId
+from landfast.intake.counting.tally import Tally
+from landfast.intake.keys.key_folder import KeyFolder
+from landfast.intake.keys.published_keys import KEPT_DOCUMENTS, PublishedKeys
+from landfast.intake.policy.admission import Admission
+from landfast.intake.receive import Intake
+from landfast.intake.record import GroupCommit
+from landfast.ports.clock import Chance, Clock
+from landfast.ports.store import Store
+from landfast.ports.wakeup import Wakeup
+from landfast.processing.control.breakers import Breakers
+from landfast.processing.handlers.registry import Registry
+from landfast.processing.worker import Worker
+from landfast.providers.catalogue import PROFILES
+from landfast.recovery.erase import erase_again
+
+LAST_REPORT_SECONDS = 1.0
+"""Seconds for the last counts of a process that stops while the inbox is away."""
+
+
+@asynccontextmanager
+async def intake(
+    settings: Settings, declared: Iterable[SourceSettings], clock: Clock, chance: Chance
+) -> AsyncIterator[Intake]:
+    sources = [source_of(source, settings) for source in declared]
+    check_extras(settings)
+    check_spool(settings)
+    seal = seal_of(settings)
+    async with (
+        open_late_inbox(settings, clock, chance, seal) as (inbox, wakeup),
+        seen_cache(settings, inbox, clock, chance) as seen,
+        paused_switches(inbox, clock) as paused,
+    ):
+        admission = Admission(
+            sources,
+            clock=clock,
+            chance=chance,
+            https_only=settings.https_only,
+            trusted_proxies=settings.trusted_proxies,
+        )
+        tally = Tally(
+            inbox,
+            boot=inbox.boot,
+            clock=clock,
+            sources=[source.name for source in sources],
+            # While only duplicates come, nobody but the tally notices that the inbox was away, and may be an older one.
+            # What the spool has taken meanwhile stays known, or a storm would fill it.
+            on_outage=lambda: None if chain.is_outage() else seen.clear(),
+            meters=lambda: {**seen.meters(), **recorder.meters(), **chain.meters(), **intake.repeats.meters()},
+        )
+        async with journal_chain(settings, inbox, clock=clock, seen=seen, wakeup=wakeup, seal=seal) as chain:
+            recorder = GroupCommit(chain.journal, seen=seen, wakeup=wakeup, has_neighbours=len(sources) > 1)
+            tally.start()
+            try:
+                intake = Intake(
+                    sources,
+                    recorder=recorder,
+                    seen=seen,
+                    tally=tally,
+                    clock=clock,
+                    keys=PublishedKeys(clock, folder=_key_folder(settings)),
+                    known=PROFILES.values,
+                    admission=admission,
+                    ready=lambda: paused.added_to(chain.ready()),
+                )
+                intake.fetch_keys()
+                yield intake
+            finally:
+                await recorder.close()
+                await chain.settle()
+                # The tally last: what the recorder still had in hand was counted when it was answered.
+                await _last_word(tally, is_heard=not chain.is_outage())
+
+
+def _key_folder(settings: Settings) -> KeyFolder | None:
+    """Beside what is on this machine anyway; nowhere for an inbox that is no file, without a spool."""
+    if settings.spool is not None:
+        return KeyFolder(settings.spool / "keys", most=KEPT_DOCUMENTS)
+    return (
+        KeyFolder(Path(f"{settings.store.target}-keys"), most=KEPT_DOCUMENTS) if settings.inbox_driver.is_file else None
+    )
+
+
+async def _last_word(tally: Tally, *, is_heard: bool) -> None:
+    """An inbox that is away is not waited for: this boot then counts as one that crashed."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(None if is_heard else LAST_REPORT_SECONDS):
+            await tally.close()
+
+
+@asynccontextmanager
+async def worker(
+    settings: Settings,
+    registry: Registry,
+    lifespans: Sequence[Callable[[], AbstractAsyncContextManager[Any]]],
+    worker_id: WorkerId,
+    tell_suspects: Callable[[], None] | None,
+    clock: Clock,
+    chance: Chance,
+    hung: Callable[[], None],
+) -> AsyncIterator[Worker]:
+    async with AsyncExitStack() as stack:
+        stores = await stack.enter_async_context(open_stores(settings, clock, chance, migrate=True))
+        if again := await erase_again(stores.inbox, stores.ledger, stores.identity):
+            fix = "run landfast erase --again, so that its files are clean, too"
+            telemetry.warn("erased_again", count=again, fix=fix)
+        wakeup = await stack.enter_async_context(_awake(settings, stores.identity))
+        for lifespan in lifespans:
+            await stack.enter_async_context(lifespan())
+        worker = Worker(
+            registry=registry,
+            bench=stores.inbox,
+            ledger=stores.ledger,
+            effects=stores.ledger,
+            wakeup=wakeup,
+            clock=clock,
+            chance=chance,
+            inbox=stores.identity,
+            worker=worker_id,
+            hands=settings.concurrency,
+            lease=settings.lease,
+            tell_suspects=tell_suspects,
+            hung=hung,
+        )
+        both = [DurabilityWatch(name, each.hazards, clock) for name, each in _watched(stores)]
+        judge = partial(_distrust, worker.breakers, both)
+        await stack.enter_async_context(watching(*both, then=judge))
+        yield worker
+
+
+def _watched(stores: Stores) -> list[tuple[str, Store]]:
+    return [("inbox", stores.inbox), ("ledger", stores.ledger)]
+
+
+def _distrust(breakers: Breakers, watches: Sequence[DurabilityWatch]) -> None:
+    breakers.distrust("; ".join(watch.unsafe for watch in watches if watch.unsafe))
+
+
+@asynccontextmanager
+async def _awake(settings: Settings, inbox: InboxId) -> AsyncIterator[Wakeup]:
+    wakeup = make_wakeup(settings.store, inbox)
+    await wakeup.open()
+    try:
+        yield wakeup
+    finally:
+        await wakeup.close()

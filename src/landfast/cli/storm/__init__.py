@@ -1,1 +1,0 @@
-"""The demo's parts: a storm of deliveries, a naive shop that it drowns, and a shop on Landfast that it does not."""

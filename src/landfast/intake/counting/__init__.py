@@ -1,0 +1,1 @@
+"""Counts: what was received, what senders were told, what came again."""

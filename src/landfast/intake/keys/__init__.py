@@ -1,0 +1,1 @@
+"""Keys that a provider publishes at an address of its own."""

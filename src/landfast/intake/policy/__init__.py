@@ -1,0 +1,1 @@
+"""Who may send, how much, and how much anybody may hold who has proved nothing yet."""

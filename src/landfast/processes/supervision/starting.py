@@ -1,0 +1,43 @@
+"""How each process of a plan is started."""
+
+from __future__ import annotations
+
+import socket
+from asyncio.subprocess import DEVNULL
+from dataclasses import dataclass
+from typing import IO, assert_never
+
+from landfast.domain.ids import WorkerId
+from landfast.processes.children.worker_alone import suspects_command
+from landfast.processes.supervision.child import Child
+from landfast.processes.supervision.lives import ProcessKind
+from landfast.processes.supervision.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    plan: Plan
+    listener: socket.socket | None
+    """What the intakes share."""
+
+    async def start(self, kind: ProcessKind, worker: WorkerId) -> Child:
+        app, prints = self.plan.app, ["--prints-to-stderr"] if self.plan.prints_to_stderr else []
+        match kind:
+            case "intake":
+                return await Child.start(["_intake", app, *self._tls(), *prints], listener=self.listener)
+            case "worker":
+                apart = ["--suspects", "apart"] if self.plan.has_suspects_process else []
+                return await Child.start(["work", app, "--worker-id", worker.hex(), *apart, *prints])
+            case "suspects":
+                return await Child.start([*suspects_command(app, worker), *prints])
+            case "drainer":
+                return await Child.start(["drain", app, *prints])
+        assert_never(kind)
+
+    async def trial(self, words: IO[bytes]) -> Child:
+        """A process that loads the application, and is ready if the others could be. It prints into the void."""
+        return await Child.start(["_try", self.plan.app, *self._tls()], stdout=DEVNULL, stderr=words)
+
+    def _tls(self) -> list[str]:
+        given = (("--tls-cert", self.plan.tls_cert), ("--tls-key", self.plan.tls_key))
+        return [word for option, path in given if path is not None for word in (option, str(path))]
