@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from landfast import telemetry
+from landfast import sqlfiles, telemetry
 from landfast.domain.errors import ConfigError, StoreError
 from landfast.domain.mac import KEY_BYTES
 from landfast.inboxes.postgres.connection import Connection, Connections
@@ -119,7 +119,7 @@ class Housekeeping:
             if done < len(MIGRATIONS):
                 return [
                     *hazards,
-                    f"the inbox's schema is behind ({done} of {len(MIGRATIONS)}): run landfast migrate",
+                    *sqlfiles.behind("store", MIGRATIONS, range(1, done + 1)),
                 ], []
             missing = [row[0] for row in await connection.fetch(SQL["problems_unique"])]
             hazards += [f"landfast.{one} is not unique any more: events could run twice; restore it" for one in missing]
