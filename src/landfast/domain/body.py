@@ -1,18 +1,20 @@
-"""The body of a delivery: bytes to data. Twice, because two places need different things.
+"""The body of a delivery: bytes to data. Three times, because three places need different things.
 
 `light` is for intake: fast, forgiving, never raises; enough to read an id and a type. `decode` is for the worker: it
 hands a handler only what every JSON reader would understand in the same way, and says what is wrong with the rest.
+`excerpt` is for the bodies of strangers: it passes over all that their proof does not stand in.
 """
 
 from __future__ import annotations
 
+import binascii
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, NoReturn
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 import msgspec
 
@@ -28,7 +30,11 @@ LONGEST_BOUNDARY = 72
 EARLIEST_MILLISECONDS = 100_000_000_000
 """A unix time from here on is in milliseconds: as seconds it would be the year 5138, as milliseconds 1973."""
 
+MOST_STRAY_ESCAPES = 1_000
+"""Of a form in which some `%` begins no escape. No sender writes that; it takes a slow reader, 0.3 ms for so many."""
+
 _FORM = "application/x-www-form-urlencoded"
+_HEXADECIMAL = bytes.maketrans(b"0123456789abcdefABCDEF", b"0" * 22)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DOUBTFUL = object()
 _read = msgspec.json.Decoder().decode
@@ -48,6 +54,44 @@ def light(body: bytes, *, read_json: Callable[[bytes | str], Any] = msgspec.json
         return json_limits.read_json(body if wrapped is None else wrapped, read_json)
     except ValueError:  # msgspec's own errors are ValueErrors
         return None
+
+
+def excerpt(body: bytes, read_json: Callable[[bytes | str], Any]) -> Any:
+    """What `read_json` takes out of a body that nobody has proven yet, or None. To look whether the rest is within the
+    limits would cost more than to pass over it: whoever proves himself is read again, by `light`."""
+    try:
+        if _looks_like_a_form(body):
+            fields = gathered(form_texts(form_pairs(body)))
+            return json_limits.skim(fields["payload"], read_json) if _wraps_json(fields) else fields
+        wrapped = _in_multipart(body) if body.startswith(b"--") else None
+        return json_limits.skim(body if wrapped is None else wrapped, read_json)
+    except ValueError:
+        return None
+
+
+def form_pairs(body: bytes) -> list[tuple[bytes, bytes]]:
+    """The fields of a form, each as the bytes that it stands for: what `parse_qsl` finds, without its half a second for
+    a mebibyte of escapes. ValueError for more fields, or more of what is no escape, than any sender sends."""
+    if body.count(b"&") >= MOST_FORM_FIELDS:
+        raise ValueError("the form has more fields than any sender sends")
+    escapes = body.count(b"%")
+    is_well_escaped = escapes == body.translate(_HEXADECIMAL).count(b"%00")
+    if not is_well_escaped and escapes > MOST_STRAY_ESCAPES:
+        raise ValueError("the form is not escaped as one")
+    unescape = _unescaped if is_well_escaped else unquote_to_bytes
+    fields = (field.partition(b"=") for field in body.replace(b"+", b" ").split(b"&") if field)
+    return [(unescape(name), unescape(value)) for name, _, value in fields]
+
+
+def form_texts(pairs: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[str, str]]:
+    return ((name.decode("utf-8", "replace"), value.decode("utf-8", "replace")) for name, value in pairs)
+
+
+def _unescaped(text: bytes) -> bytes:
+    """Mail has the same escapes behind another sign, and for those the interpreter has a fast reader."""
+    if b"%" not in text:
+        return text
+    return binascii.a2b_qp(text.replace(b"=", b"=3D").replace(b"%", b"="))
 
 
 def decode(body: bytes, content_type: str | None) -> Any:

@@ -41,11 +41,22 @@ def read_json(text: bytes | str, decode: Callable[[bytes | str], Any] = msgspec.
     return decode(text)
 
 
+def skim(text: bytes | str, decode: Callable[[bytes | str], Any]) -> Any:
+    """What a decoder finds that passes over nearly all of a text; ValueError as above. How deep the rest is, only the
+    interpreter asks: whoever believes what was found has to read all of it with `read_json`."""
+    try:
+        return decode(text)
+    except RecursionError:
+        if not _may_be_deep(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text):
+            raise
+        raise BeyondLimitsError("the text may be nested deeper than we read") from None
+
+
 def excess(text: bytes | str) -> str:
     """What is too much about a text, which need not be JSON, in words; empty if nothing is. Most texts cost two
     microseconds a kilobyte: they have few brackets, or none of their strings is long and all of digits."""
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    may_be_deep = raw.count(b"{") + raw.count(b"[") > DEPTH_AT_MOST
+    may_be_deep = _may_be_deep(raw)
     may_be_long = len(raw) > MOST_DIGITS and _TOO_MANY_DIGITS in raw.translate(_DIGITS_AS_ZEROS)
     if not (may_be_deep or may_be_long):
         return ""
@@ -68,6 +79,10 @@ def is_deep(data: Any) -> bool:
             return False
         level = [below for each in containers for below in (each.values() if isinstance(each, dict) else each)]
     return True
+
+
+def _may_be_deep(raw: bytes) -> bool:
+    return raw.count(b"{") + raw.count(b"[") > DEPTH_AT_MOST
 
 
 def _without_strings(raw: bytes) -> bytes:

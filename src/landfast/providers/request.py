@@ -14,12 +14,13 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import msgspec
 from msgspec.structs import replace
 
-from landfast.domain.body import MOST_FORM_FIELDS, gathered, is_bracketed, light
+from landfast.domain.body import MOST_FORM_FIELDS, excerpt, form_pairs, form_texts, gathered, is_bracketed, light
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import UnverifiedError
 from landfast.ports.provider import NO_KEYS
 from landfast.providers.items import Item
 from landfast.providers.locations import Sight, split_place
+from landfast.providers.outline import Decode
 
 FORM = b"application/x-www-form-urlencoded"
 
@@ -48,9 +49,18 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """Those that were signed one by one."""
 
     def sight(self) -> Sight:
-        """Its data as well, decoded: for those schemes whose signature stands in the body, or covers fields of it."""
+        """Its data as well, all of it. A stranger's body is skimmed before, so that there is no more of it."""
         data = light(self.body) if self.data is None else self.data
         return Sight(self.head, data, self.item, data)
+
+    def skimmed(self, read_json: Decode) -> Request:
+        """With as much of its data as a proof needs, and never None: that would be decoded."""
+        data = excerpt(self.body, read_json)
+        return replace(self, data={} if data is None else data)
+
+    def decoded(self) -> Request:
+        """With all of its data."""
+        return replace(self, data=self.sight().data)
 
     def is_form(self) -> bool:
         """By its Content-Type, and by its looks: what could be taken for JSON is no form."""
@@ -70,11 +80,13 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         that is repeated counts once."""
         if not self.is_form():
             raise UnverifiedError("the body is not sent as a form, and this sender signs the fields of one")
-        pairs = _pairs(self.body.decode("latin-1"))
+        try:
+            pairs = form_pairs(self.body)
+        except ValueError as error:
+            raise UnverifiedError(str(error)) from None
         if is_set:
             pairs = list(dict.fromkeys(pairs))
-        texts = ((name.decode("utf-8", "replace"), value.decode("utf-8", "replace")) for name, value in pairs)
-        return replace(self, form=tuple(pairs), data=gathered(texts))
+        return replace(self, form=tuple(pairs), data=gathered(form_texts(pairs)))
 
     def crc32(self) -> bytes:
         return b"%d" % binascii.crc32(self.body)

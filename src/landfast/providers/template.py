@@ -3,7 +3,7 @@
 {body}                                  the raw body; {crc32} and {sha256} are its checksum and digest
 {timestamp}, {id}                       as the signature presents them
 {header:Name}, {query:name}             a header, a parameter; refused where it is missing
-{body:a.b}, {form:name}, {item:a.b}     a field; the body is decoded for it
+{body:a.b}, {form:name}, {item:a.b}     a field with a name of its own, in no list
 {setting:name}                          what the source says for its provider
 {url}, {url_without_query}, {url_unescaped}, {sorted_query}, {method}, {path}
 {sorted_form}, {php_form}               the fields of a form, in order: as they are, and as PHP serialises them
@@ -45,6 +45,7 @@ _WHOLE: dict[str, Part] = {
     "sorted_form": lambda _signature, request: request.sorted_form(),
     "php_form": lambda _signature, request: request.php_form(),
 }
+_IN_FIELDS = ("body:", "item:", "parent:", "name:", "xml:")
 _OF_THE_BODY = frozenset({"body", "sha256", "sorted_form", "php_form", "url_and_form"})
 _OF_A_FORM = frozenset({"sorted_form", "php_form", "url_and_form"})
 _OF_THE_URL = frozenset({"url", "url_without_query", "url_unescaped", "url_and_form", "sorted_query"})
@@ -94,6 +95,11 @@ class Template:
     def form_fields(self) -> frozenset[str]:
         """The fields of a form that are named one by one."""
         return frozenset(name.removeprefix("form:").rstrip("?!") for name in self.names if name.startswith("form:"))
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The places in the body, or in an item of it, that are read."""
+        return frozenset(name.rstrip("?!") for name in self.names if name.startswith(_IN_FIELDS))
 
     @property
     def signs_form(self) -> bool:

@@ -124,6 +124,7 @@ ADYEN = Profile(
     entity="item:NotificationRequestItem.originalReference | item:NotificationRequestItem.pspReference",
     occurred_at="item:NotificationRequestItem.eventDate",
     items="body:notificationItems",
+    body_limit=64 * 1024,  # one item, or a few, of about 2 KB each
     thanks=plain("[accepted]"),  # older endpoints are tried again without it
     redelivery=Redelivery(
         timeout=10,

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from landfast.domain.body import excerpt
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
 from landfast.domain.json_limits import read_json
 from landfast.ports.provider import Hidden, Proven, Secret, Signature
-from landfast.providers.items import Slice, slicer
+from landfast.providers.items import Slice, form_places, slicer
 from landfast.providers.locations import Read, read_at, split_place
+from landfast.providers.outline import Decode
 from landfast.providers.request import Draft, Request, other_port
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import (
@@ -26,6 +28,7 @@ from landfast.providers.schemes.keyforms import KeyForm, decode_key
 from landfast.providers.schemes.signature_headers import Encoding, SignatureHeaders, named, only
 from landfast.providers.schemes.signed_checks import check_choices, check_content
 from landfast.providers.schemes.timestamps import Unit, seconds_of, written_time
+from landfast.providers.skim import skimmer
 from landfast.providers.template import Template
 
 
@@ -86,6 +89,9 @@ class SignedScheme:
     _slice: Slice | None = field(init=False, repr=False, compare=False)
     _signs_form: bool = field(init=False, repr=False, compare=False)
     _fields_taken: frozenset[str] | None = field(init=False, repr=False, compare=False)
+    _skim: Decode | None = field(init=False, repr=False, compare=False)
+    """Of what the proof stands in, or is made of; None for one that no field of the body is read for."""
+    _skim_item: Decode = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -93,6 +99,7 @@ class SignedScheme:
         kind, _, rest = (self.timestamp or "").partition(":")
         size = ALGORITHMS[self.algorithm].size
         template = Template(self.content)
+        read = [f"{kind}:{rest}" for kind, rest in places if kind != "header"] + sorted(template.fields)
         derived = {
             "_template": template,
             "_content": template.split if template.has_secret else template.fill,
@@ -121,6 +128,8 @@ class SignedScheme:
             "_fields_taken": template.form_fields.union(rest for kind, rest in places if kind == "form")
             if template.form_fields
             else None,
+            "_skim": skimmer([*read, *form_places(self.items)], "body", "form") if read else None,
+            "_skim_item": skimmer(read, "item"),
         }
         for name, value in derived.items():  # a frozen dataclass computes derived fields this way: once, here
             object.__setattr__(self, name, value)
@@ -162,16 +171,31 @@ class SignedScheme:
     def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
         if self._signs_form:
             request = self._read_form(request)
+        if self._skim is not None and request.data is None:
+            # Strangers end here. Who does not is believed for what is read then: once, for each item as well, and for
+            # whoever finds the events in it.
+            self._proven(signature, self._skimmed(request, self._skim), secrets, self._item_skimmed)
+            request = request.decoded()
+        if self._slice is not None and not self._is_direct:
+            request = replace(request, items=self._slice(request.body, request.data))
+        return self._proven(signature, request, secrets, _data)
+
+    def _skimmed(self, request: Request, skim: Decode) -> Request:
+        request = request.skimmed(skim)
+        if self._slice is None:
+            return request
+        return replace(request, items=self._slice(request.body, request.data, is_proven=False))
+
+    def _item_skimmed(self, body: bytes) -> object:
+        return excerpt(body, self._skim_item)
+
+    def _proven(
+        self, signature: Signature, request: Request, secrets: Sequence[Secret], read_item: Callable[[bytes], object]
+    ) -> Proven:
         if self._is_direct:
             return Proven(self._matching(signature, request, secrets), signature, request)
-        if not self._headers and request.data is None:
-            # Fields are read, of each item several: the body is decoded once for all of them, and for whoever finds the
-            # events in it.
-            request = replace(request, data=request.sight().data)
-        if self._slice is not None:
-            request = replace(request, items=self._slice(request.body, request.data))
         found: Secret | None = None
-        for each in self._readings(request):
+        for each in self._readings(request, read_item):
             presented = signature if self._headers else Signature(self._written_in.digests(self._written(each)))
             try:
                 found = self._matching(presented, each, secrets)
@@ -203,7 +227,7 @@ class SignedScheme:
             self._put(draft, self.signature.partition("|")[0], presented, request, key)
             return
         request = replace(request, items=self._slice(request.body))
-        for number, each in enumerate(list(self._readings(request))):
+        for number, each in enumerate(list(self._readings(request, _data))):
             place = self.signature.strip().replace("item:", f"{self.items}.{number}.")
             self._put(draft, place, presented, each, key)
 
@@ -253,13 +277,13 @@ class SignedScheme:
             raise UnverifiedError(f"the body is not the one whose digest stands in {name}")
         return replace(request, url=f"{base}?{given}", form=())
 
-    def _readings(self, request: Request) -> Iterator[Request]:
+    def _readings(self, request: Request, read_item: Callable[[bytes], object]) -> Iterator[Request]:
         """The requests to check: this one, each of its items, or this one under each spelling of its URL."""
         if self._slice is not None:
             if not request.items:
                 raise UnverifiedError("there is no item that could be signed")
             for item in request.items:
-                yield replace(request, item=_data(item.body))
+                yield replace(request, item=read_item(item.body))
         else:
             yield request
             if self.any_port:

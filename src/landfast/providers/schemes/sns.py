@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec.structs import replace
-
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.ports.provider import Hidden, KeyNeeded, Proven, PublicKey, Secret, Signature
@@ -21,6 +19,7 @@ from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import ALGORITHMS, decode, encode, public_key
 from landfast.providers.schemes.keysets import key_in, pinned
+from landfast.providers.skim import skimmer
 
 HOST = r"https://sns\.[a-z]{2,4}(-[a-z]+)+-\d{1,2}\.amazonaws\.com(\.cn)?"
 """By region, exactly: at `sns.s3-eu-west-1.amazonaws.com` answers whoever owns the bucket `sns`."""
@@ -34,6 +33,8 @@ _FIELDS = {
     "SubscriptionConfirmation": _CONFIRMATION,
     "UnsubscribeConfirmation": _CONFIRMATION,
 }
+_ENVELOPE = ("SigningCertURL", "SigningCertUrl", "Signature", "SignatureVersion")
+_skim = skimmer({*_NOTIFICATION, *_CONFIRMATION, *_ENVELOPE}, "body")
 _ALGORITHMS = {"1": ALGORITHMS["rsa-sha1"], "2": ALGORITHMS["rsa-sha256"]}
 
 
@@ -57,7 +58,11 @@ class SnsScheme:
         return Signature()
 
     def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
-        message = request.sight().data
+        self._proven(signature, request.skimmed(_skim), secrets)  # strangers end here
+        return self._proven(signature, request.decoded(), secrets)
+
+    def _proven(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
+        message = request.data
         if not isinstance(message, dict):
             raise UnverifiedError("the body is no message of SNS")
         url = pinned(message.get("SigningCertURL") or message.get("SigningCertUrl"), CERTIFICATES)
@@ -70,7 +75,7 @@ class SnsScheme:
         keys = [secret.key for secret in secrets if isinstance(secret.key, PublicKey)] or [_fetched(url, request)]
         if not any(algorithm.check(key, content, (digest,)) for key in keys):
             raise UnverifiedError("the key of the certificate did not make the signature")
-        return Proven(topic, signature, replace(request, data=message))
+        return Proven(topic, signature, request)
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:  # noqa: ARG002 - the message has both
         draft.put("body:SignatureVersion", "2")

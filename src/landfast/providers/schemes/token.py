@@ -6,20 +6,25 @@ import base64
 import binascii
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 from msgspec.structs import replace
 
+from landfast.domain.body import excerpt
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
 from landfast.domain.json_limits import read_json
 from landfast.ports.provider import Hidden, Proven, Secret, Signature
-from landfast.providers.items import Slice, slicer
+from landfast.providers.items import Item, Slice, form_places, slicer
 from landfast.providers.locations import Read, Sight, read_at, split_place
+from landfast.providers.outline import Decode
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.keyforms import decode_key
+from landfast.providers.skim import skimmer
 
 LONGEST_TOKEN = 4096
 """Bytes; the longest that a provider allows has 256."""
@@ -41,6 +46,8 @@ class TokenScheme:
     _header: bytes = field(init=False, repr=False, compare=False)
     _read: Read = field(init=False, repr=False, compare=False)
     _slice: Slice | None = field(init=False, repr=False, compare=False)
+    _skim: Decode = field(init=False, repr=False, compare=False)
+    _skim_item: Decode = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         kind, rest = split_place(self.token)
@@ -49,6 +56,8 @@ class TokenScheme:
         object.__setattr__(self, "_kind", kind)
         object.__setattr__(self, "_header", rest.lower().encode() if kind == "header" else b"")
         object.__setattr__(self, "_read", read_at(self.token))
+        object.__setattr__(self, "_skim", skimmer([self.token, *form_places(self.items)], "body", "form"))
+        object.__setattr__(self, "_skim_item", skimmer([self.token], "item"))
         object.__setattr__(self, "_slice", None if self.items is None else slicer(self.items))
 
     @property
@@ -66,21 +75,12 @@ class TokenScheme:
         return Signature()
 
     def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
-        if not signature.digests:
-            request = self._read_inside(request)
-        tokens = list(signature.digests) or self._tokens_inside(request)
-        matching: Secret | None = None
-        for secret in secrets:
-            # Digests, so that not even the length of the secret shows in how long this takes. No early exit.
-            expected = hashlib.sha256(secret.key).digest()
-            is_right = True
-            for token in tokens:
-                is_right &= hmac.compare_digest(expected, hashlib.sha256(token).digest())
-            if is_right and secret.key:
-                matching = secret
-        if matching is None:
-            raise UnverifiedError("the token is none of the active secrets")
-        return Proven(matching, signature, request)
+        if signature.digests:
+            return Proven(_matching(signature.digests, secrets), signature, request)
+        # Strangers end here: of their bodies nothing is read but the tokens.
+        _matching(self._tokens_inside(self._skimmed(request), partial(excerpt, read_json=self._skim_item)), secrets)
+        request = self._read_inside(request)
+        return Proven(_matching(self._tokens_inside(request, read_json), secrets), signature, request)
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:  # noqa: ARG002 - a token has neither
         text = base64.b64encode(key).decode() if self.is_basic else key.decode("latin-1")
@@ -91,19 +91,23 @@ class TokenScheme:
         for number, _ in enumerate(self._slice(draft.body) or ()):
             draft.put(self.token.strip().replace("item:", f"{self.items}.{number}."), text)
 
+    def _skimmed(self, request: Request) -> Request:
+        request = request.skimmed(self._skim)
+        return request if self._slice is None else self._with_items(request, self._slice(request.body, is_proven=False))
+
     def _read_inside(self, request: Request) -> Request:
-        if self._slice is None:
-            return replace(request, data=request.sight().data)
-        items = self._slice(request.body)
+        return request.decoded() if self._slice is None else self._with_items(request, self._slice(request.body))
+
+    def _with_items(self, request: Request, items: Sequence[Item] | None) -> Request:
         if not items:
             raise UnverifiedError("there is no item that could hold the token")
         return replace(request, items=items)
 
-    def _tokens_inside(self, request: Request) -> list[bytes]:
+    def _tokens_inside(self, request: Request, read_item: Callable[[bytes], Any]) -> list[bytes]:
         if self._slice is None:
             return [self._token(request.sight())]
         try:
-            return [self._token(Sight(request.head, None, read_json(item.body))) for item in request.items or ()]
+            return [self._token(Sight(request.head, None, read_item(item.body))) for item in request.items or ()]
         except ValueError:  # msgspec's own errors are ValueErrors, and so is UnicodeDecodeError
             raise UnverifiedError("an item cannot be read") from None
 
@@ -124,3 +128,19 @@ class TokenScheme:
             return binascii.a2b_base64(token, strict_mode=True)
         except ValueError:
             raise UnverifiedError(f"{self.token} is not base64") from None
+
+
+def _matching(tokens: Sequence[bytes], secrets: Sequence[Secret]) -> Secret:
+    """The secret that all of the tokens are."""
+    matching: Secret | None = None
+    for secret in secrets:
+        # Digests, so that not even the length of the secret shows in how long this takes. No early exit.
+        expected = hashlib.sha256(secret.key).digest()
+        is_right = True
+        for token in tokens:
+            is_right &= hmac.compare_digest(expected, hashlib.sha256(token).digest())
+        if is_right and secret.key:
+            matching = secret
+    if matching is None:
+        raise UnverifiedError("the token is none of the active secrets")
+    return matching
