@@ -3,7 +3,7 @@
 {body}                                  the raw body; {crc32} and {sha256} are its checksum and digest
 {timestamp}, {id}                       as the signature presents them
 {header:Name}, {query:name}             a header, a parameter; refused where it is missing
-{body:a.b}, {form:name}, {item:a.b}     a field with a name of its own, in no list
+{body:a.b}, {form:name}, {item:a.b}     a field; of what is signed, none in a list
 {setting:name}                          what the source says for its provider
 {url}, {url_without_query}, {url_unescaped}, {sorted_query}, {method}, {path}
 {sorted_form}, {php_form}               the fields of a form, in order: as they are, and as PHP serialises them
