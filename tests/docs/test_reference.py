@@ -27,7 +27,7 @@ NO_ERROR = {"KeyNeeded": "a request to intake for a key, answered inside"}
 
 COMPANIONS = {
     "preset": {"redis": "redis://127.0.0.1:6379/0"},
-    "hands": {"store": "postgresql://localhost/shop"},
+    "concurrency": {"store": "postgresql://localhost/shop"},
 }
 """What an example needs beside it."""
 

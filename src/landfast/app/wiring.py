@@ -26,6 +26,7 @@ from landfast.intake.keys.published_keys import KEPT_DOCUMENTS, PublishedKeys
 from landfast.intake.policy.admission import Admission
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
+from landfast.intake.source import Source
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.store import Store
 from landfast.ports.wakeup import Wakeup
@@ -52,13 +53,6 @@ async def intake(
         seen_cache(settings, inbox, clock, chance) as seen,
         paused_switches(inbox, clock) as paused,
     ):
-        admission = Admission(
-            sources,
-            clock=clock,
-            chance=chance,
-            https_only=settings.https_only,
-            trusted_proxies=settings.trusted_proxies,
-        )
         tally = Tally(
             inbox,
             boot=inbox.boot,
@@ -81,7 +75,7 @@ async def intake(
                     clock=clock,
                     keys=PublishedKeys(clock, folder=_key_folder(settings)),
                     known=PROFILES.values,
-                    admission=admission,
+                    admission=_admission(settings, sources, clock, chance),
                     ready=lambda: paused.added_to(chain.ready()),
                 )
                 intake.fetch_keys()
@@ -91,6 +85,16 @@ async def intake(
                 await chain.settle()
                 # The tally last: what the recorder still had in hand was counted when it was answered.
                 await _last_word(tally, is_heard=not chain.is_outage())
+
+
+def _admission(settings: Settings, sources: Sequence[Source], clock: Clock, chance: Chance) -> Admission:
+    return Admission(
+        sources,
+        clock=clock,
+        chance=chance,
+        https_only=settings.https_only,
+        trusted_proxies=settings.trusted_proxies,
+    )
 
 
 def _key_folder(settings: Settings) -> KeyFolder | None:

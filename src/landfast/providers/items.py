@@ -68,6 +68,14 @@ def slicer(location: str) -> Slice:
     return cut
 
 
+def item_data(body: bytes) -> Any:
+    """All of an item, or None."""
+    try:
+        return json_limits.read_json(body)
+    except ValueError:
+        return None
+
+
 def form_places(location: str | None) -> list[str]:
     """The fields of a form that the lists stand in."""
     lists = [_parsed(place.strip()) for place in (location or "").split("+") if place.strip()]
