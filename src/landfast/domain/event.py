@@ -26,7 +26,7 @@ class Event:
     type: str
     """In the sender's words, such as `payment_intent.succeeded`."""
     entity: str | None
-    """What it is about, such as a customer, where the provider says so or `ordered_by` does."""
+    """What it is about, such as a customer, where the provider says so."""
     occurred_at: datetime | None
     """By the sender's clock, where it says."""
     received_at: datetime
