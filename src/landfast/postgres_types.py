@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 else:
     Base = asyncpg.Connection
 
-ARRAYS = frozenset({1001, 1005, 1007, 1010, 1016, 1022, 1185})
-"""Of bytea, smallint, integer, tid, bigint, double precision and timestamptz: those of our statements. PostgreSQL's own
-types have the same numbers in every server and version. They are asked for together, whichever comes first."""
+ARRAYS = frozenset({1000, 1001, 1005, 1007, 1010, 1016, 1022, 1185})
+"""Of boolean, bytea, smallint, integer, tid, bigint, double precision and timestamptz: those of our statements.
+PostgreSQL's own types have the same numbers in every server and version. They are asked for together, whichever comes
+first."""
 
 _known: list[Any] = []
 
