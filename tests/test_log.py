@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from landfast import telemetry
+from landfast.cli import landfast
 from landfast.intake.durability import strict
 from landfast.log_lines import FIELDS, LINES
 
@@ -61,6 +64,30 @@ def test_every_field_is_explained_and_every_line_says_what_it_means() -> None:
     assert {field for line in LINES.values() for field in line.fields} == set(FIELDS)
     assert not [name for name, line in LINES.items() if not line.meaning.endswith(".")]
     assert not [name for name, line in LINES.items() if line.fix and not line.fix.endswith((".", "`"))]
+
+
+def test_a_command_that_a_line_advises_is_one_that_can_be_typed() -> None:
+    advised = [command for line in LINES.values() for command in re.findall(r"`landfast ([^`]+)`", line.fix)]
+    assert advised
+    wrong = []
+    for words in advised:
+        try:
+            type_in(words.split())
+        except click.UsageError as error:
+            wrong.append(f"landfast {words}: {error.format_message()}")
+    assert not wrong
+
+
+def type_in(words: list[str]) -> None:
+    """What click does before it runs a command. A name alone is a way to speak of a command, and needs no argument."""
+    command: click.Command = landfast
+    with click.Context(landfast) as context:
+        while isinstance(command, click.Group) and words:
+            _, found, words = command.resolve_command(context, words)
+            assert found is not None
+            command = found
+        if words:
+            command.make_context(command.name, words, parent=context)
 
 
 def test_what_a_test_logs_outside_of_the_table_is_noticed(strange_lines: list[str]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from landfast.log_lines import LINES
 from tests.servers import _free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -143,3 +144,11 @@ def test_the_tutorial_leaves_no_block_unplayed() -> None:
     kinds = [kind for _, kind, _ in blocks()]
     assert len(kinds) == TEXT.count("```") // 2
     assert set(kinds) == {"", "toml", "python", "console"} and kinds.count("") == 2  # those that install
+
+
+def test_the_lines_of_the_log_that_the_tutorial_names_are_written() -> None:
+    story = re.search(r"The first shell tells the story: (.*?)\n\n", TEXT, re.DOTALL)
+    assert story is not None
+    named = [quoted.split()[0] for quoted in re.findall(r"`([^`]+)`", story[1]) if "=" not in quoted.split()[0]]
+    assert len(named) == 3
+    assert set(named) <= set(LINES)

@@ -27,7 +27,8 @@ DONE = {Decision.ADMIT: "admitted", Decision.DISCARD: "discarded"}
 
 @click.group()
 def held() -> None:
-    """Events that were stored and not processed: they came too late, or with another body under a known key."""
+    """Events that were stored and not processed: they came too late, with another body under a known key or a known
+    proof, or under another type that nobody signed."""
 
 
 @held.command("list")

@@ -25,7 +25,7 @@ INTAKE: Mapping[str, Line] = MappingProxyType(
             WARNING,
             "source key event occurred_at others",
             "An event is older than the dedup memory, and is held.",
-            "`landfast held list`: release or discard it.",
+            "`landfast held list`: admit or discard it.",
         ),
         "held_variant": line(
             ERROR,

@@ -75,7 +75,7 @@ PROCESSING: Mapping[str, Line] = MappingProxyType(
             WARNING,
             "effect event reason error",
             "An effect is dead.",
-            "`landfast effects list state:dead`; mend, perform again.",
+            "`landfast effects list --state dead`; mend the cause, then `landfast effects retry KEY`.",
         ),
         "unknown_effect": line(
             WARNING,
