@@ -204,6 +204,9 @@ class TestDoctor:
             monkeypatch.setenv(f"LANDFAST_{name}", value)
         assert main(["doctor"]) == code
         assert told in capsys.readouterr().out
+        monkeypatch.delenv("SHOP_SECRET")  # another fault, which has nothing to do with it
+        assert main(["doctor"]) == 1
+        assert told in capsys.readouterr().out
 
 
 async def _seal_something(folder: Path) -> Shop:

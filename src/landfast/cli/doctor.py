@@ -59,10 +59,11 @@ def _examine(app: str | None) -> Sequence[Check]:
         for name, why in ignored_handlers(inbox.registry, inbox.sources)
     ]
     checks = [Check("configuration", Level.OK, known), *sources, *ignored, *examine_spool(inbox.settings)]
-    for name, examine in (("inbox", _inbox), ("ledger", _ledger), ("journal", _journal), ("seen cache", _cache)):
-        checks += run(_attempted(name, examine, inbox))
-    # Of two that are not well, nothing else can be said.
-    if not is_well(checks):
+    stores = [*run(_attempted("inbox", _inbox, inbox)), *run(_attempted("ledger", _ledger, inbox))]
+    checks += stores
+    checks += [*run(_attempted("journal", _journal, inbox)), *run(_attempted("seen cache", _cache, inbox))]
+    # Of two databases that are not well, nothing else can be said. What else is wrong says nothing about them.
+    if not is_well(stores):
         return checks
     return [*checks, *run(_attempted("binding", _binding, inbox)), *run(_attempted("seal", _seal, inbox))]
 
