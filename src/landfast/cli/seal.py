@@ -37,7 +37,8 @@ def rotate(*, app: str | None, as_json: bool) -> int:
     if as_json:
         say_json({"inbox": inbox_keys, "ledger": ledger_keys})
     else:
-        say(f"{inbox_keys} store keys of the inbox and {ledger_keys} of the ledger are under the new master key")
+        wrapped = f"wrapped anew: {inbox_keys} store keys of the inbox and {ledger_keys} of the ledger"
+        say(f"{wrapped}; all are under the master key in seal")
     return 0
 
 
