@@ -35,7 +35,7 @@ INTAKE: Mapping[str, Line] = MappingProxyType(
         ),
         "held_disproven": line(
             ERROR,
-            "source key event variant others",
+            "source key event others",
             "Another body came under a proof that was used before, and is held.",
             "Somebody may replay a captured request; `landfast held list`.",
         ),

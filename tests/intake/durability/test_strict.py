@@ -14,6 +14,7 @@ import pytest
 from landfast.domain.delivery import Delivery
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.filter import Filter
+from landfast.domain.ids import Proof
 from landfast.domain.lifecycle import State
 from landfast.domain.text import TEXT_LIMIT
 from landfast.intake.durability.strict import StrictJournal
@@ -24,6 +25,7 @@ from landfast.testing.factory import DAWN, delivery
 from tests.inboxes.postgres_bench import PostgresBench
 from tests.inboxes.sqlite_bench import SqliteBench
 
+PROOF = Proof(b"transmission-001")
 FIRST, SECOND, THIRD = b'{"amount":1}', b'{"amount":2}', b'{"amount":3}'
 
 
@@ -130,6 +132,19 @@ async def test_somebody_is_told_of_a_variant_once_with_both_ids(
     (line,) = [record for record in caplog.records if record.levelno == logging.ERROR]
     facts = f"source=bank key=evt_1 event={first.event_id.hex()} variant={other.event_id.hex()}"
     assert line.getMessage() == f"held_variant {facts}"
+
+
+async def test_a_line_about_a_disproven_event_names_the_one_that_is_held(
+    bench: SqliteBench | PostgresBench, journal: StrictJournal, caplog: pytest.LogCaptureFixture
+) -> None:
+    """None was ever stored under the key that it came with."""
+    first, other = (delivery(key, body=body) for key, body in (("evt_1", FIRST), ("evt_2", SECOND)))
+    await journal.record([msgspec.structs.replace(first, proof=PROOF)])
+    (held,) = await journal.record([msgspec.structs.replace(other, proof=PROOF)])
+    (line,) = [record for record in caplog.records if record.levelno == logging.ERROR]
+    record = await look(bench.inbox, held.event_id)
+    facts = f"source={other.source} key={record.summary.key} event={held.event_id.hex()}"
+    assert (line.getMessage(), record.summary.state) == (f"held_disproven {facts}", State.HELD)
 
 
 async def test_a_flood_of_held_events_is_one_line_a_second(

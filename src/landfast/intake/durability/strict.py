@@ -90,6 +90,8 @@ class StrictJournal:
             if found[place].is_new and other.hold in TOLD:
                 first = deliveries[place]
                 facts = {"key": first.key, "event": first.event_id, "variant": other.event_id}
+                if other.hold == DISPROVEN:  # there may be no event under the key that it came with
+                    facts = {"key": other.key, "event": other.event_id}
                 self._alerts.error(TOLD[other.hold], first.source, **facts)
         return [found.get(place, row) for place, row in enumerate(recorded)]
 
