@@ -134,6 +134,15 @@ def test_held_events_are_listed_with_what_their_reason_means(landfast: Run) -> N
     assert landfast("held", "list", "key:nothing").out == "no event matches\n"
 
 
+def test_one_that_is_shown_says_what_its_reason_means_and_what_to_do(landfast: Run) -> None:
+    fill(three_held_one_ready)
+    shown = landfast("events", "show", "held_0").out
+    assert "held: older than the dedup memory: it may have been processed and forgotten\n" in shown
+    name = delivery("held_0").event_id.hex()
+    assert f"decide: landfast held admit {name}, or landfast held discard {name}\n" in shown
+    assert "landfast held" not in landfast("events", "show", "ready").out
+
+
 @pytest.mark.parametrize(("decision", "done"), [("admit", "admitted"), ("discard", "discarded")])
 def test_a_decision_about_many_is_counted_and_confirmed(landfast: Run, decision: str, done: str) -> None:
     fill(three_held_one_ready)

@@ -28,8 +28,10 @@ from landfast.domain.erasure import ERASED
 from landfast.domain.errors import LandfastError
 from landfast.domain.filter import Filter, parse
 from landfast.domain.ids import receipt_digest
+from landfast.domain.lifecycle import State
 from landfast.domain.summary import EventRecord, EventSummary
 from landfast.recovery.find import find_event
+from landfast.recovery.held import BECAUSE
 from landfast.recovery.schedule import Schedule, schedules
 
 EFFECTS_SHOWN = 100
@@ -184,6 +186,10 @@ def schedule_text(one: Schedule, *, now: datetime) -> str:
 
 def _say_record(record: EventRecord, ledger: dict[str, Any], *, now: datetime) -> None:
     say_pairs(summary_fields(record.summary))
+    if record.summary.state is State.HELD:
+        say(f"held: {BECAUSE.get(record.summary.reason, 'an operator decides')}")
+        name = record.summary.event_id.hex()
+        say(f"decide: landfast held admit {name}, or landfast held discard {name}")
     if record.in_hand is not None:
         since = f" since {record.in_hand.since:%Y-%m-%d %H:%M:%S}" if record.in_hand.since else ""
         say(f"in the hands of worker {record.in_hand.worker}{since}")
