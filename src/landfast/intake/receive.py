@@ -33,13 +33,13 @@ from landfast.intake.answers import answer_to
 from landfast.intake.counting.repeats import Repeats
 from landfast.intake.counting.tally import Tally
 from landfast.intake.diagnosis.reports import Reports
+from landfast.intake.identify import deliveries, event_of, marks_of, proof_in
 from landfast.intake.keys.published_keys import FETCH_SECONDS as KEY_SECONDS
 from landfast.intake.keys.published_keys import PublishedKeys
 from landfast.intake.policy.admission import Admission
 from landfast.intake.policy.unproven import Unproven
 from landfast.intake.record import Conclude, RecordResult
 from landfast.intake.source import Source
-from landfast.intake.storable import deliveries, event_of, marks_of, proof_in
 from landfast.intake.verify import greet, present, verify
 from landfast.ports.clock import Clock
 from landfast.ports.provider import Greeting, KeyNeeded, Provider, PublicKey, Signature
