@@ -1,9 +1,10 @@
-"""The call chains that ARCHITECTURE.md draws are those of the sources."""
+"""The call chains and the layers that ARCHITECTURE.md draws are those of the sources."""
 
 from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -94,3 +95,10 @@ def test_a_function_that_is_drawn_exists_and_is_called_from_the_one_above_it(ste
 def test_a_call_that_another_function_of_the_file_makes_is_not_taken_for_one() -> None:
     settling = SOURCES / "processing/settle.py"
     assert "settle" in reached(settling, "Settler.run") and "settle" not in reached(settling, "Settler.submit")
+
+
+def test_the_layers_that_are_drawn_are_those_that_import_linter_keeps() -> None:
+    picture = (ROOT / "ARCHITECTURE.md").read_text().partition("## Layers")[2].split("```")[1]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = (each["layers"] for each in contracts if each["type"] == "layers")
+    assert [line.partition("  ")[0] for line in picture.strip().splitlines()] == layers
