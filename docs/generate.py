@@ -142,8 +142,13 @@ def _who(signal: Signal) -> str:
         Signal.WAKE: "time",
         Signal.REQUEUE: "a worker that brings a handler",
         Signal.RESUME: "a worker, once the switch is in force no longer",
+        Signal.ADMIT: "an operator",
+        Signal.DISCARD: "an operator",
+        Signal.ERASE: "an operator",
+        Signal.REPLAY: "an operator",
+        Signal.RECOVER: "an operator",
     }
-    return others.get(signal, "an operator")
+    return others[signal]
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from bench.deliveries import KIND, request
 from landfast.domain.delivery import Delivery, Headers, Identity
-from landfast.intake.storable import kept_headers
+from landfast.intake.identify import kept_headers
 from landfast.providers import provider
 
 SOURCE = "stripe"

@@ -1,9 +1,10 @@
-"""The call chains that ARCHITECTURE.md draws are those of the sources."""
+"""The call chains and the layers that ARCHITECTURE.md draws are those of the sources."""
 
 from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -19,8 +20,8 @@ class Step(NamedTuple):
     depth: int
     file: str
     function: str
-    caller: str | None
-    """The file of the line that it is drawn below."""
+    caller: tuple[str, str] | None
+    """File and function of the line that it is drawn below."""
 
     def __str__(self) -> str:
         return f"{self.file} {self.function}"
@@ -33,7 +34,7 @@ def drawn() -> list[Step]:
     for line in picture.splitlines():
         if found := LINE.match(line):
             depth = len(found[1])
-            above = next((step.file for step in reversed(steps) if step.depth < depth), None)
+            above = next(((step.file, step.function) for step in reversed(steps) if step.depth < depth), None)
             steps.append(Step(depth, found[2], found[3], above if depth else None))
     return steps
 
@@ -52,15 +53,25 @@ def functions(file: Path) -> set[str]:
     return methods | {node.name for node in tree.body if isinstance(node, kinds)}
 
 
-def names(file: Path) -> set[str]:
-    """Every name that a file mentions."""
-    found = set()
+def reached(file: Path, function: str) -> set[str]:
+    """Every name that a function mentions, itself or through functions of its own file."""
+    mentions: dict[str, set[str]] = {}
     for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Name):
-            found.add(node.id)
-        elif isinstance(node, ast.Attribute):
-            found.add(node.attr)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            mentions.setdefault(node.name, set()).update(_names(node))
+    found: set[str] = set()
+    ahead = [function.rpartition(".")[2]]
+    while ahead:
+        new = mentions.pop(ahead.pop(), set())
+        found |= new
+        ahead += new
     return found
+
+
+def _names(function: ast.AST) -> set[str]:
+    nodes = list(ast.walk(function))
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return attributes | {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def test_the_drawing_is_found_and_has_its_three_chains() -> None:
@@ -69,11 +80,25 @@ def test_the_drawing_is_found_and_has_its_three_chains() -> None:
 
 
 @pytest.mark.parametrize("step", drawn(), ids=str)
-def test_a_function_that_is_drawn_exists_and_is_called_from_the_file_above_it(step: Step) -> None:
+def test_a_function_that_is_drawn_exists_and_is_called_from_the_one_above_it(step: Step) -> None:
     files = sorted(SOURCES.glob(step.file))
     assert files, f"no file is called {step.file}"
     for file in files:
         assert any(fnmatchcase(name, step.function) for name in functions(file)), f"{file.name} has no {step.function}"
-    name = step.function.rpartition(".")[2]
-    for file in sorted(SOURCES.glob(step.caller)) if step.caller else ():
-        assert name in names(file), f"{step.caller} does not mention {name}"
+    if step.caller:
+        above, function = step.caller
+        name = step.function.rpartition(".")[2]
+        for file in sorted(SOURCES.glob(above)):
+            assert name in reached(file, function), f"{function} of {above} does not come to {name}"
+
+
+def test_a_call_that_another_function_of_the_file_makes_is_not_taken_for_one() -> None:
+    settling = SOURCES / "processing/settle.py"
+    assert "settle" in reached(settling, "Settler.run") and "settle" not in reached(settling, "Settler.submit")
+
+
+def test_the_layers_that_are_drawn_are_those_that_import_linter_keeps() -> None:
+    picture = (ROOT / "ARCHITECTURE.md").read_text().partition("## Layers")[2].split("```")[1]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = (each["layers"] for each in contracts if each["type"] == "layers")
+    assert [line.partition("  ")[0] for line in picture.strip().splitlines()] == layers

@@ -13,7 +13,7 @@ from landfast.app.system_clock import SystemChance, SystemClock
 from landfast.caches.redis_marks import RedisMarks
 from landfast.caches.shared import SharedSeen
 from landfast.domain.delivery import Delivery, Recorded
-from landfast.domain.ids import EventId, event_id
+from landfast.domain.ids import EventId, SeenMark, event_id
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.intake.record import GroupCommit, RecordResult
 from landfast.ports.clock import Clock
@@ -119,6 +119,10 @@ def delivery(key: str) -> Delivery:
 
 def event_of(key: str) -> EventId:
     return event_id("shop", key)
+
+
+def mark_of(key: str) -> SeenMark:
+    return SeenMark(event_of(key))
 
 
 def standing_clock() -> ManualClock:

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from landfast.caches.local import LocalSeen
-from landfast.domain.ids import EventId
+from landfast.domain.ids import SeenMark
 
-A, B, C = (EventId(letter * 16) for letter in (b"a", b"b", b"c"))
+A, B, C = (SeenMark(letter * 16) for letter in (b"a", b"b", b"c"))
 
 
 @pytest.mark.req("R5")

@@ -13,7 +13,7 @@ from landfast.caches import redis_marks, upkeep
 from landfast.caches.redis_marks import RedisMarks, Timeline
 from landfast.domain.ids import InboxId, full_mark
 from landfast.intake.durability.remembering import RememberingJournal
-from tests.caches.branch import Branch, branch, delivery, event_of, until
+from tests.caches.branch import Branch, branch, delivery, event_of, mark_of, until
 from tests.valkey import Valkey
 
 
@@ -30,7 +30,7 @@ async def test_what_one_intake_stored_is_a_duplicate_at_another_without_a_statem
         assert other.journal.batches == []
         assert other.meter("shared_hits") == 1 and one.meter("shared_misses") == 1
         # From now on it needs to ask nobody.
-        assert other.seen.has(event_of("a"))
+        assert other.seen.has(mark_of("a"))
 
 
 async def test_intakes_that_start_at_the_same_moment_agree(tmp_path: Path, server: Valkey) -> None:
@@ -162,7 +162,7 @@ async def test_a_strict_mark_is_remembered_and_its_event_is_what_the_inbox_is_as
         await one.inbox.record([delivery("a")])
         one.seen.remember([mark], events=[event_of("a")])
         await one.told()
-        assert (await other.seen.look([mark, event_of("a")])).known == {mark}
+        assert (await other.seen.look([mark, mark_of("a")])).known == {mark}
         one.seen.clear()
         await one.believes()
         assert one.epoch() == other.epoch()
@@ -174,7 +174,7 @@ async def test_what_is_durable_elsewhere_is_known_for_a_while_and_not_asked_of_t
     async with branch(tmp_path, server.address) as one, branch(tmp_path, server.address) as other:
         await one.believes()
         await other.believes()
-        one.seen.remember([event_of("a")], in_inbox=False)
+        one.seen.remember([mark_of("a")], events=[event_of("a")], in_inbox=False)
         await one.told()
         assert await other.record("a") == [False]
         (key,) = server.ask("KEYS", f"*:{event_of('a').hex()}")
@@ -190,7 +190,7 @@ async def test_what_a_drainer_brought_into_the_inbox_is_known_for_long_and_asked
 ) -> None:
     async with branch(tmp_path, server.address) as one:
         await one.believes()
-        one.seen.remember([event_of("a")], in_inbox=False)
+        one.seen.remember([mark_of("a")], events=[event_of("a")], in_inbox=False)
         await RememberingJournal(one.inbox, one.seen).record([delivery("a")])
         await one.told()
         (key,) = server.ask("KEYS", f"*:{event_of('a').hex()}")
@@ -212,9 +212,10 @@ async def test_more_than_the_queue_holds_is_dropped_oldest_first_and_counted(tmp
     async with branch(tmp_path, server.address) as one:
         await one.believes()
         await fall_asleep(one)
-        one.seen.remember([event_of(f"k{number}") for number in range(upkeep.QUEUED_MARKS + 7)])
+        keys = [f"k{number}" for number in range(upkeep.QUEUED_MARKS + 7)]
+        one.seen.remember([mark_of(key) for key in keys], events=[event_of(key) for key in keys])
         assert one.meter("shared_unwritten") == 7
-        assert one.seen._tender._untold[0][0] == event_of("k7")
+        assert one.seen._tender._untold[0][0] == mark_of("k7")
 
 
 async def _die_before_the_commit(folder: Path, server: Valkey) -> None:
@@ -231,7 +232,7 @@ async def die_after_marking(epoch: bytes, inbox: InboxId, server: Valkey) -> Non
     """What an intake leaves behind that was killed between its look and its COMMIT."""
     dead = RedisMarks(server.address, boot=b"dead")
     await dead.connect()
-    found, _ = await dead.look(Timeline.under(b"", inbox, epoch), [event_of("a")])
+    found, _ = await dead.look(Timeline.under(b"", inbox, epoch), [mark_of("a")])
     assert found == [None]
     await dead.close()
 

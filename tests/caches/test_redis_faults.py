@@ -13,7 +13,7 @@ import pytest
 from landfast.caches import redis_marks
 from landfast.caches.upkeep import GLANCE_SECONDS
 from landfast.domain.breaker import Breaker
-from tests.caches.branch import branch, event_of, standing_clock, until
+from tests.caches.branch import branch, event_of, mark_of, standing_clock, until
 from tests.proxy import Fate, Proxy
 from tests.valkey import Valkey
 
@@ -68,7 +68,7 @@ async def test_an_intake_that_starts_again_has_what_is_hot_in_its_own_memory(tmp
     looks = server.calls("mget")
     async with branch(tmp_path, server.address) as one:
         await one.believes()
-        assert one.seen.has(event_of("a"))
+        assert one.seen.has(mark_of("a"))
         assert server.calls("mget") == looks + 1, "its probe; nobody had to look"
 
 
@@ -218,7 +218,7 @@ async def test_an_inbox_that_lost_its_tail_unnoticed_is_found_out_by_a_glance(tm
         lose(tmp_path / "inbox.db", "a")
         await asyncio.gather(*[other.begin(f"later_{number}") for number in range(300)])  # a second or two of traffic
         await other.told()
-        assert one.seen.has(event_of("a")), "void: it would not have been swallowed"
+        assert one.seen.has(mark_of("a")), "void: it would not have been swallowed"
         clock.advance(GLANCE_SECONDS)
         one.seen._tender._is_wanted.set()
         await until(lambda: (now := one.seen._tender.believed()) is not None and now.epoch != epoch)
@@ -235,7 +235,7 @@ async def test_a_list_that_was_evicted_proves_nothing_at_a_glance_either(tmp_pat
         epoch = one.epoch()
         server.ask("DEL", f"lf:{(await one.inbox.identity()).hex()}:{epoch.hex()}:recent")
         lose(tmp_path / "inbox.db", "a")
-        assert one.seen.has(event_of("a")), "void: it would not have been swallowed"
+        assert one.seen.has(mark_of("a")), "void: it would not have been swallowed"
         clock.advance(GLANCE_SECONDS)
         one.seen._tender._is_wanted.set()
         await until(lambda: (now := one.seen._tender.believed()) is not None and now.epoch != epoch)
@@ -265,17 +265,17 @@ async def test_what_is_heard_after_everything_was_forgotten_is_not_believed(tmp_
         await other.believes()
         await one.record("a")
         await one.told()
-        asking = asyncio.create_task(other.seen.look([event_of("a")]))
+        asking = asyncio.create_task(other.seen.look([mark_of("a")]))
         await asyncio.sleep(0)
         other.seen.clear()
         assert not (await asking).known
-        assert other.meter("shared_unanswered") == 1 and not other.seen.has(event_of("a"))
+        assert other.meter("shared_unanswered") == 1 and not other.seen.has(mark_of("a"))
 
 
 async def test_what_was_not_told_before_everything_was_forgotten_is_never_told(tmp_path: Path, server: Valkey) -> None:
     async with branch(tmp_path, server.address) as one:
         await one.believes()
-        one.seen.remember([event_of("lost with the tail")])
+        one.seen.remember([mark_of("lost with the tail")], events=[event_of("lost with the tail")])
         one.seen.clear()
         await one.believes()
         await one.told()
@@ -290,10 +290,10 @@ async def test_while_the_inbox_is_away_nothing_shared_is_believed(tmp_path: Path
         await one.told()
         await other.inbox.close()
         other.seen.clear()
-        assert not (await other.seen.look([event_of("a")])).known
+        assert not (await other.seen.look([mark_of("a")])).known
         await other.inbox.open()
         await other.believes()
-        assert (await other.seen.look([event_of("a")])).known
+        assert (await other.seen.look([mark_of("a")])).known
 
 
 @pytest.mark.req("R53")

@@ -12,7 +12,7 @@ from landfast.caches.redis_marks import Timeline
 from landfast.domain.census import TallyReport
 from landfast.domain.ids import BootId, InboxId
 from landfast.recovery.doctor import Level, examine_inbox
-from tests.caches.branch import Branch, branch, event_of, until
+from tests.caches.branch import Branch, branch, event_of, mark_of, until
 from tests.valkey import Valkey
 
 REAL_SIZE = 17
@@ -62,7 +62,7 @@ async def test_a_right_mark_of_an_earlier_life_is_not_believed_in_this_one(tmp_p
         await until(lambda: one.seen._tender.believed() is not None and one.epoch() != before)
         timeline = one.seen._tender.believed()
         assert timeline is not None
-        assert not timeline.is_durable(event_of("a"), server.ask("GET", name))
+        assert not timeline.is_durable(mark_of("a"), server.ask("GET", name))
 
 
 async def test_the_mark_of_another_inbox_is_not_believed(tmp_path: Path, server: Valkey) -> None:
@@ -109,4 +109,4 @@ def name_of(one: Branch, key: str) -> str:
     """Where the mark of that event stands."""
     timeline = one.seen._tender.believed()
     assert timeline is not None
-    return timeline.keys([event_of(key)])[0]
+    return timeline.keys([mark_of(key)])[0]

@@ -1,4 +1,4 @@
-"""Reads a history and the final databases, and says which invariants of FAULTS.md do not hold."""
+"""Reads a history and the final databases, and says which invariants of ARCHITECTURE.md do not hold."""
 
 from __future__ import annotations
 

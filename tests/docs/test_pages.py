@@ -14,6 +14,7 @@ from landfast.app.sources import profile_of
 from landfast.cli import COMMANDS, main
 from landfast.config import load
 from landfast.domain.lifecycle import State
+from landfast.providers.catalogue import PROFILES
 from tests.shops import Shop, until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +50,11 @@ async def test_the_example_of_the_readme_works_as_it_is_written(tmp_path: Path) 
         await until(lambda: shop.count(State.DONE), 1)
     with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
         assert db.execute("SELECT payment_id, amount FROM orders").fetchall() == [("pi_1", 8999)]
+
+
+def test_the_pages_say_how_many_providers_there_are() -> None:
+    said = [count for page in PAGES for count in re.findall(r"\[(\d+) providers\]", page.read_text())]
+    assert said and set(said) == {str(len(PROFILES))}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -17,7 +17,7 @@ from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import MalformedBodyError, UnverifiedError
 from landfast.domain.json_limits import DEPTH_AT_MOST
 from landfast.domain.text import TEXT_LIMIT
-from landfast.intake.storable import identify
+from landfast.intake.identify import identify
 from landfast.ports.provider import Proven, Secret, Signature
 from landfast.providers import provider
 from landfast.providers.request import Request

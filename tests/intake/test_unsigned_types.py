@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from landfast.domain.delivery import ALWAYS_SIBLINGS, NO_SIBLINGS, Delivery, Siblings
+from landfast.domain.ids import SeenMark
 from landfast.domain.lifecycle import State
 from landfast.intake.durability.strict import StrictJournal
 from landfast.ports.inbox import Inbox
@@ -118,6 +119,6 @@ async def test_where_the_type_is_signed_or_proves_nothing_it_makes_no_other_even
 @pytest.mark.req("R4", "R5")
 def test_the_seen_cache_knows_an_event_by_its_type_where_that_is_not_signed() -> None:
     assert typed("a").mark != typed("b").mark
-    assert typed("a", siblings=None).mark == typed("b", siblings=None).mark == typed("a").event_id
+    assert typed("a", siblings=None).mark == typed("b", siblings=None).mark == SeenMark(typed("a").event_id)
     strict = msgspec.structs.replace(typed("a"), is_strict=True)
     assert len({strict.mark, typed("a").mark, msgspec.structs.replace(strict, siblings=None).mark}) == 3

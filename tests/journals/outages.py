@@ -115,7 +115,7 @@ async def _unfinished(shop: Shop) -> int:
 
 
 async def problems(shop: Shop, history: History) -> list[str]:
-    """What FAULTS.md forbids and happened; after the processes have stopped."""
+    """What the invariants of ARCHITECTURE.md forbid and happened; after the processes have stopped."""
     for line in unknown(history.read()):
         history.write(line)
     lines = history.read()

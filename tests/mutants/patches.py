@@ -26,7 +26,7 @@ class Mutant:
     breaks: str
     """One sentence: what is wrong with it, and what that costs."""
     promise: str
-    """The invariant of FAULTS.md that it breaks."""
+    """The invariant of ARCHITECTURE.md that it breaks."""
     kills: tuple[str, ...]
     """Tests that have to notice, every one of them."""
     diff: str

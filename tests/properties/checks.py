@@ -1,4 +1,4 @@
-"""The invariants of FAULTS.md, read from the databases alone: they know nothing of what a test expects."""
+"""The invariants of ARCHITECTURE.md, read from the databases alone: they know nothing of what a test expects."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from landfast.caches.local import LocalSeen
 from landfast.domain.answer import Answer
 from landfast.domain.delivery import Delivery, Head, Headers, Recorded
 from landfast.domain.errors import LandfastError
-from landfast.domain.ids import BootId, EventId
+from landfast.domain.ids import BootId, SeenMark
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.intake.answers import answer_to
 from landfast.intake.counting.tally import Tally
@@ -44,7 +44,7 @@ OTHER_VALUES = (b"other", b"1", b"evt_9", b"2026-01-02T03:04:06Z", b"push", b"or
 class Forgetful(LocalSeen):
     """A cache that knows nothing: the inbox decides."""
 
-    def has(self, event: EventId) -> bool:
+    def has(self, mark: SeenMark) -> bool:
         return False
 
 

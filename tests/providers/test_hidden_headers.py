@@ -9,7 +9,7 @@ import pytest
 
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import UnverifiedError
-from landfast.intake.storable import kept_headers
+from landfast.intake.identify import kept_headers
 from landfast.ports.provider import Hidden
 from landfast.providers.custom import described
 from tests.providers.victims import NAMES, Victim, victim

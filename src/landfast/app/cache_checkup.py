@@ -1,4 +1,4 @@
-"""The checkup of the shared seen cache: nothing depends on it, and all of it is slower without."""
+"""The checkup of the shared seen cache: no promise depends on it, and intake is slower without it."""
 
 from __future__ import annotations
 

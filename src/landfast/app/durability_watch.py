@@ -1,4 +1,4 @@
-"""Durability is watched: what the promises rest on is looked at again every minute, and what is unsafe counts as away.
+"""Watches durability: looks every minute at what the promises rest on. A store that is unsafe counts as away.
 
 While Landfast runs, somebody can switch off `fsync` for a bulk load, drop a unique index for a migration, or set
 `max_age` on a stream. Nothing fails then, and every answer is a promise that nobody keeps.
@@ -17,10 +17,10 @@ from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal
 
 SAFE_POLL_SECONDS = 60.0
-"""Seconds: what somebody who switches something off has, before we notice. A look costs each database 5 ms."""
+"""Seconds until we notice that somebody switched something off. A look costs each database 5 ms."""
 
 UNSAFE_POLL_SECONDS = 5.0
-"""Seconds between two looks at what is unsafe: who has mended it should not have to wait."""
+"""Seconds between two looks at what is unsafe: an operator who has mended it should not have to wait."""
 
 
 class DurabilityWatch:
@@ -81,7 +81,7 @@ async def _watch(watch: DurabilityWatch, then: Callable[[], None]) -> None:
 
 
 class WatchedJournal:
-    """Takes nothing while it is unsafe: whoever records into it does what they do while it is away."""
+    """Takes nothing while the store is unsafe; its callers then do what they do while it is away."""
 
     def __init__(self, journal: Journal, watch: DurabilityWatch) -> None:
         self._journal = journal

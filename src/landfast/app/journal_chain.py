@@ -1,4 +1,4 @@
-"""Where the settings say that deliveries become durable: in the inbox, and where it cannot, elsewhere."""
+"""Where deliveries become durable, as the settings say: the inbox, a broker before it, a spool behind it."""
 
 from __future__ import annotations
 

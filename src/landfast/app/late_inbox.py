@@ -1,5 +1,5 @@
-"""The inbox as an intake has it: there from the start, or, where deliveries can wait elsewhere, some time later. So too
-the journal, whose subjects carry the inbox's name."""
+"""The inbox as an intake has it: there from the start, or opened later, if deliveries can wait elsewhere. The journal
+is opened in the same way, because its subjects carry the inbox's name."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What workers leave alone, for whoever asks an intake process at `/ready`. It never makes intake less ready: what
-comes in is acknowledged and kept, whatever becomes of it."""
+"""What workers leave alone, as an intake process says it at `/ready`. It never makes intake less ready: a delivery is
+acknowledged and kept while its handler is paused."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
-from landfast.domain.ids import EventId
+from landfast.domain.ids import EventId, SeenMark
 from landfast.ports.seen import Look
 
 LOCAL_MARKS = 100_000
@@ -20,10 +20,10 @@ class LocalSeen:
 
     def __init__(self, entries: int = LOCAL_MARKS) -> None:
         self._entries = entries
-        self._marks: OrderedDict[EventId, None] = OrderedDict()
+        self._marks: OrderedDict[SeenMark, None] = OrderedDict()
         self._hits = self._misses = 0
 
-    def has(self, mark: EventId) -> bool:
+    def has(self, mark: SeenMark) -> bool:
         if mark not in self._marks:
             self._misses += 1
             return False
@@ -31,17 +31,17 @@ class LocalSeen:
         self._marks.move_to_end(mark)
         return True
 
-    def has_by_now(self, mark: EventId) -> bool:
+    def has_by_now(self, mark: SeenMark) -> bool:
         return mark in self._marks and self.has(mark)
 
-    async def look(self, marks: Sequence[EventId]) -> Look:  # noqa: ARG002 - nobody else to ask
+    async def look(self, marks: Sequence[SeenMark]) -> Look:  # noqa: ARG002 - nobody else to ask
         return Look()
 
     def remember(
         self,
-        marks: Sequence[EventId],
+        marks: Sequence[SeenMark],
         *,
-        events: Sequence[EventId] | None = None,  # noqa: ARG002 - nobody else to tell
+        events: Sequence[EventId] = (),  # noqa: ARG002 - nobody else to tell
         in_inbox: bool = True,  # noqa: ARG002 - all the same here
     ) -> None:
         for mark in marks:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from redis.asyncio.connection import AbstractConnection, ConnectionPool
 from redis.exceptions import RedisError, ResponseError
 
-from landfast.domain.ids import EventId, InboxId
+from landfast.domain.ids import EventId, InboxId, SeenMark
 from landfast.domain.mac import Mac
 
 ANSWER_SECONDS = 0.05
@@ -91,15 +91,15 @@ class Timeline(NamedTuple):
     def key(self, name: str) -> str:
         return f"lf:{self.inbox.hex()}:{self.epoch.hex()}:{name}"
 
-    def keys(self, marks: Sequence[EventId]) -> list[str]:
+    def keys(self, marks: Sequence[SeenMark]) -> list[str]:
         start = self.key("mac:")
         return [start + mark.hex() for mark in marks]
 
-    def durable(self, mark: EventId) -> bytes:
+    def durable(self, mark: SeenMark) -> bytes:
         """What stands at a mark's key when it is durable. Copied to another mark, epoch or inbox it is wrong."""
         return DURABLE_MARK + self.mac.tag(self.inbox, self.epoch, mark)
 
-    def is_durable(self, mark: EventId, value: bytes) -> bool:
+    def is_durable(self, mark: SeenMark, value: bytes) -> bool:
         return compare_digest(value, self.durable(mark))
 
 
@@ -123,13 +123,13 @@ class RedisMarks:
         """Connect, or connect again, and look once, in the time that a sender would wait for it."""
         await self._telling.connect()
         await self._asking.connect()
-        await self.look(_NOWHERE, [EventId(b"probe")])
+        await self.look(_NOWHERE, [SeenMark(b"probe")])
 
     async def close(self) -> None:
         for line in (self._asking, self._telling):
             await line.close()
 
-    async def look(self, timeline: Timeline, marks: Sequence[EventId]) -> tuple[Sequence[bytes | None], bool]:
+    async def look(self, timeline: Timeline, marks: Sequence[SeenMark]) -> tuple[Sequence[bytes | None], bool]:
         """Mark as in flight what has no mark yet; the marks that are there now, without our own, and whether what is
         hot is there."""
         keys = [timeline.key("warm"), *timeline.keys(marks)]
@@ -141,7 +141,7 @@ class RedisMarks:
     async def remember(
         self,
         timeline: Timeline,
-        marks: Sequence[EventId],
+        marks: Sequence[SeenMark],
         *,
         events: Sequence[EventId],
         lasting: int = DURABLE_SECONDS,

@@ -13,7 +13,7 @@ from landfast.caches.local import LocalSeen
 from landfast.caches.redis_marks import IN_FLIGHT_MARK, RedisMarks, Timeline
 from landfast.caches.same_inbox import Origin
 from landfast.caches.upkeep import Upkeep
-from landfast.domain.ids import EventId
+from landfast.domain.ids import EventId, SeenMark
 from landfast.ports.clock import Clock
 from landfast.ports.seen import Look
 
@@ -47,13 +47,13 @@ class SharedSeen:
     async def close(self) -> None:
         await self._tender.close()
 
-    def has(self, mark: EventId) -> bool:
+    def has(self, mark: SeenMark) -> bool:
         return self._local.has(mark)
 
-    def has_by_now(self, mark: EventId) -> bool:
+    def has_by_now(self, mark: SeenMark) -> bool:
         return self._local.has_by_now(mark)
 
-    async def look(self, marks: Sequence[EventId]) -> Look:
+    async def look(self, marks: Sequence[SeenMark]) -> Look:
         timeline = self._tender.believed()
         asked = list(dict.fromkeys(marks))
         if timeline is None or len(asked) > MARKS_PER_LOOK:
@@ -74,12 +74,9 @@ class SharedSeen:
         self._count(marks, looked)
         return looked
 
-    def remember(
-        self, marks: Sequence[EventId], *, events: Sequence[EventId] | None = None, in_inbox: bool = True
-    ) -> None:
+    def remember(self, marks: Sequence[SeenMark], *, events: Sequence[EventId], in_inbox: bool = True) -> None:
         self._local.remember(marks)
-        ids = marks if events is None else events
-        self._tender.tell(marks, ids if in_inbox else [None] * len(marks))
+        self._tender.tell(marks, events if in_inbox else [None] * len(marks))
 
     def clear(self) -> None:
         self._tender.forget()
@@ -107,11 +104,11 @@ class SharedSeen:
                 count=self._foreign,
             )
 
-    def _unknown(self, marks: Sequence[EventId]) -> Look:
+    def _unknown(self, marks: Sequence[SeenMark]) -> Look:
         self._unanswered += len(marks)
         return _NOTHING
 
-    def _count(self, marks: Sequence[EventId], looked: Look) -> None:
+    def _count(self, marks: Sequence[SeenMark], looked: Look) -> None:
         known = sum([mark in looked.known for mark in marks])  # twins of one batch are asked for once, and count each
         in_flight = sum([mark in looked.in_flight for mark in marks])
         self._hits += known
@@ -119,7 +116,7 @@ class SharedSeen:
         self._misses += len(marks) - known - in_flight
 
 
-def _judged(timeline: Timeline, found: Iterable[tuple[EventId, bytes | None]]) -> tuple[Look, int]:
+def _judged(timeline: Timeline, found: Iterable[tuple[SeenMark, bytes | None]]) -> tuple[Look, int]:
     """What is known; and how many marks are none of ours. Those count as missing, and are written over later."""
     marked = [(mark, value) for mark, value in found if value is not None]
     # No promise: whoever left it may have died before the COMMIT. A forged one costs a short wait.

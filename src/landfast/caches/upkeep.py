@@ -17,7 +17,7 @@ from landfast.caches.redis_marks import ELSEWHERE_SECONDS, MARKS_PER_REQUEST, UN
 from landfast.caches.same_inbox import Origin, believable, still_holds
 from landfast.domain.breaker import Breaker
 from landfast.domain.errors import StoreError
-from landfast.domain.ids import EventId
+from landfast.domain.ids import EventId, SeenMark
 from landfast.ports.clock import Clock
 
 QUEUED_MARKS = 5_000
@@ -54,7 +54,7 @@ class Upkeep:
         self._lives = 0
         """How often everything was forgotten."""
         self._glanced_at = 0.0
-        self._untold: deque[tuple[EventId, EventId | None]] = deque(maxlen=QUEUED_MARKS)
+        self._untold: deque[tuple[SeenMark, EventId | None]] = deque(maxlen=QUEUED_MARKS)
         """Marks, each with the id of its event if the inbox has it."""
         self.unwritten = 0
         """Marks that were dropped, or that the server refused."""
@@ -83,7 +83,7 @@ class Upkeep:
         found anew is another, even where it is equal."""
         return None if self._breaker.is_open else self._timeline
 
-    def tell(self, marks: Sequence[EventId], events: Sequence[EventId | None]) -> None:
+    def tell(self, marks: Sequence[SeenMark], events: Sequence[EventId | None]) -> None:
         self.unwritten += max(0, len(self._untold) + len(marks) - QUEUED_MARKS)
         self._untold.extend(zip(marks, events, strict=True))
         if self.believed() is not None:
@@ -206,7 +206,7 @@ class Upkeep:
             hot = await self._inbox.recent(self._clock.now() - WARM_UP_SPAN, WARM_UP_EVENTS)
             if timeline is not self._timeline:  # the inbox was away meanwhile
                 return
-            self._local.remember(hot[::-1])
+            self._local.remember(_marks(hot[::-1]))
             self._hot, self._is_warming = deque(hot if is_ours else ()), is_ours
         self._is_cold = False
 
@@ -214,10 +214,15 @@ class Upkeep:
         """Crash before it: the rest stays cold until the mark of who was warming ends, and another does it."""
         some = [self._hot.popleft() for _ in range(min(MARKS_PER_REQUEST, len(self._hot)))]
         if some:
-            await self._marks.remember(timeline, some, events=some, is_old=True)
+            await self._marks.remember(timeline, _marks(some), events=some, is_old=True)
         if not self._hot:
             await self._marks.end_warming(timeline)
             self._is_warming = False
+
+
+def _marks(events: Sequence[EventId]) -> Sequence[SeenMark]:
+    """What is hot is known by its id alone. A strict source never asks for such a mark, and so stays cold."""
+    return [SeenMark(event) for event in events]
 
 
 def _short(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from landfast.domain.ids import EventId, Proof, event_id, full_mark, proof_mark
+from landfast.domain.ids import EventId, Proof, SeenMark, event_id, full_mark, proof_mark
 
 _NONE: frozenset[bytes] = frozenset()
 
@@ -145,13 +145,13 @@ class Delivery(msgspec.Struct, frozen=True):
     """When the same key under another type is another event; None where the type is signed, and it is a duplicate."""
 
     @property
-    def mark(self) -> EventId:
+    def mark(self) -> SeenMark:
         """What the seen cache remembers it by: of a strict source another body is unknown to it, and where types are
         not signed another type; and so is another proof, which the inbox must see once to know whose it is."""
         if self.proof is not None:
             return proof_mark(self.event_id, self.body, self.proof)
         if not self.is_strict and self.siblings is None:
-            return self.event_id
+            return SeenMark(self.event_id)
         return full_mark(
             self.event_id,
             body=self.body if self.is_strict else None,

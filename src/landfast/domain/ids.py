@@ -12,6 +12,10 @@ InboxId = NewType("InboxId", bytes)
 EventId = NewType("EventId", bytes)
 """16 bytes derived from (source, key): two twins compute the same id before either is stored."""
 
+SeenMark = NewType("SeenMark", bytes)
+"""16 bytes by which the seen cache knows a delivery: the event's id where that says enough, and otherwise a digest of
+the id with the body, the type or the proof. No table has it."""
+
 Proof = NewType("Proof", bytes)
 """16 bytes derived from a source and what a sender signed for it: a proof that is seen again is known by them."""
 
@@ -36,20 +40,20 @@ def event_id(source: str, key: str) -> EventId:
     return EventId(hashlib.sha256(framed).digest()[:16])
 
 
-def full_mark(event: EventId, *, body: bytes | None = None, type_: str | None = None) -> EventId:
+def full_mark(event: EventId, *, body: bytes | None = None, type_: str | None = None) -> SeenMark:
     """An event together with its very bytes, or its type, or both."""
     whole = b"" if body is None else hashlib.sha256(body).digest()
     typed = b"" if type_ is None else b"type" + type_.encode("utf-8", "surrogatepass")
-    return EventId(hashlib.sha256(event + whole + typed).digest()[:16])
+    return SeenMark(hashlib.sha256(event + whole + typed).digest()[:16])
 
 
 def proof_of(source: str, signed: bytes) -> Proof:
     return Proof(hashlib.sha256(_framed_source(source) + signed).digest()[:16])
 
 
-def proof_mark(event: EventId, body: bytes, proof: Proof) -> EventId:
+def proof_mark(event: EventId, body: bytes, proof: Proof) -> SeenMark:
     """An event together with its very bytes and what proved its sender."""
-    return EventId(hashlib.sha256(event + hashlib.sha256(body).digest() + proof).digest()[:16])
+    return SeenMark(hashlib.sha256(event + hashlib.sha256(body).digest() + proof).digest()[:16])
 
 
 def ids_from(prefix: str) -> tuple[EventId, EventId]:

@@ -35,7 +35,8 @@ are found (those of a type, those whose switch is gone, these ids): that is a st
 Two signals have statements of their own, because they are sent many times a second to whatever is next: `claim*` and
 `wake`. A move adds one line of history; these two add none.
 
-So a new state is a row in these tables, one migration that lets the shelf hold it, and its candidates (ADR 27).
+So a new state is a row in these tables, one migration in each driver that lets the shelf hold it, and its candidates.
+ADR 27 lists every file that such a change touches.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Intake: from a request to an answer. The path is receive, verify, storable, record, answers; the rest is by idea."""
+"""Intake: from a request to an answer. The path is receive, verify, identify, record, answers; the rest is by idea."""

@@ -1,7 +1,7 @@
 """Receive: the spine of intake. verify -> identify -> seen -> record -> answer.
 
-Sans-I/O as far as the network goes: whoever reads the bytes (our own server, or any ASGI server) calls `admit` when it
-has the head of a request, `receive` when it has the body, and `refuse` when the request itself is broken.
+It reads no socket. A server (our own, or any ASGI server) calls `admit` when it has the head of a request, `receive`
+when it has the body, and `refuse` when the request itself is broken.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from landfast.intake.answers import answer_to
 from landfast.intake.counting.repeats import Repeats
 from landfast.intake.counting.tally import Tally
 from landfast.intake.diagnosis.reports import Reports
+from landfast.intake.identify import deliveries, event_of, marks_of, proof_in
 from landfast.intake.keys.published_keys import FETCH_SECONDS as KEY_SECONDS
 from landfast.intake.keys.published_keys import PublishedKeys
 from landfast.intake.policy.admission import Admission
 from landfast.intake.policy.unproven import Unproven
 from landfast.intake.record import Conclude, RecordResult
 from landfast.intake.source import Source
-from landfast.intake.storable import deliveries, event_of, marks_of, proof_in
 from landfast.intake.verify import greet, present, verify
 from landfast.ports.clock import Clock
 from landfast.ports.provider import Greeting, KeyNeeded, Provider, PublicKey, Signature
@@ -93,7 +93,7 @@ class Intake:
         self._admission = Admission(self._routes.values(), clock=clock) if admission is None else admission
         self.unproven = Unproven() if unproven is None else unproven
         self.ready = ready
-        """Whether deliveries can be taken in now, for whoever asks at `/ready`."""
+        """Whether deliveries can be taken in now: the answer of `/ready`."""
         self._recorder = recorder
         self._seen = seen
         self._tally = tally
@@ -160,7 +160,7 @@ class Intake:
         return None
 
     async def respond(self, admitted: Admitted, body: bytes) -> Answer:
-        """The same for whoever can wait. Who is cancelled while waiting does not cancel the storing."""
+        """The same for a caller that can wait. A caller that is cancelled meanwhile does not cancel the storing."""
         later: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         return self.receive(admitted, body, partial(_tell, later)) or await later
 

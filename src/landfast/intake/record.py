@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from landfast import telemetry
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import OverloadedError, RowRefusedError, UnavailableError
-from landfast.domain.ids import EventId
+from landfast.domain.ids import SeenMark
 from landfast.intake.durability.record_apart import Refused, record_apart
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
@@ -33,7 +33,7 @@ If that one has died, its sender has lost no more than this."""
 RecordResult = Sequence[Recorded] | Exception
 Conclude = Callable[[RecordResult], None]
 """Told what became of a request. Called exactly once, after the COMMIT."""
-Knows = Callable[[EventId], bool]
+Knows = Callable[[SeenMark], bool]
 
 
 class _Waiting:
@@ -153,7 +153,7 @@ class GroupCommit:
         self._conclude_all(known, None)
         return [request for request in batch if not request.recorded]
 
-    def _let_wait(self, batch: list[_Waiting], in_flight: frozenset[EventId]) -> list[_Waiting]:
+    def _let_wait(self, batch: list[_Waiting], in_flight: frozenset[SeenMark]) -> list[_Waiting]:
         """Put off the requests that another intake is recording, unless they were before; the others."""
         others: list[_Waiting] = []
         twins: list[_Waiting] = []

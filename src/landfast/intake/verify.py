@@ -10,8 +10,8 @@ import msgspec
 
 from landfast.domain.delivery import Head, Identity
 from landfast.domain.errors import UnverifiedError
+from landfast.intake.identify import identify
 from landfast.intake.source import Source
-from landfast.intake.storable import identify
 from landfast.ports.provider import NO_KEYS, Greeting, Proven, Secret, Signature
 
 TOKEN_LEEWAY_SECONDS = 1.0

@@ -19,7 +19,7 @@ from nats.aio.client import Client
 from landfast import telemetry
 from landfast.domain.delivery import Delivery, Recorded, requests
 from landfast.domain.errors import ConfigError, JournalUnavailableError
-from landfast.domain.ids import EventId, InboxId
+from landfast.domain.ids import InboxId, SeenMark
 from landfast.journals.jetstream_address import read_address
 from landfast.journals.jetstream_link import Link, Message
 from landfast.journals.jetstream_mac import MessageMac
@@ -126,7 +126,7 @@ def _body(request: Sequence[Delivery], largest: int, seal: Seal) -> bytes | None
 
 def _recorded(request: Sequence[Delivery], *, is_new: bool) -> Iterator[tuple[Delivery, Recorded]]:
     """Of two copies of one event in a request the first is new."""
-    seen: set[EventId] = set()
+    seen: set[SeenMark] = set()
     for delivery in request:
         is_first = delivery.mark not in seen
         yield delivery, Recorded(delivery.event_id, is_new=is_new and is_first, in_inbox=False)

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from landfast.domain.ids import EventId
+from landfast.domain.ids import EventId, SeenMark
 
 
 class Look(NamedTuple):
-    known: frozenset[EventId] = frozenset()
+    known: frozenset[SeenMark] = frozenset()
     """Durable already: duplicates."""
-    in_flight: frozenset[EventId] = frozenset()
+    in_flight: frozenset[SeenMark] = frozenset()
     """Another intake is recording these right now. That is no promise: only its COMMIT is."""
 
 
@@ -24,25 +24,23 @@ class Seen(Protocol):
         """Whether other intakes are asked; where not, nobody needs to `look`."""
         ...
 
-    def has(self, mark: EventId) -> bool:
+    def has(self, mark: SeenMark) -> bool:
         """True only for an event that was remembered after it became durable. At once: from this process's memory."""
         ...
 
-    def has_by_now(self, mark: EventId) -> bool:
+    def has_by_now(self, mark: SeenMark) -> bool:
         """The same for one that was not there when its request came, and may have become durable since. A miss was
         counted then, and is not again."""
         ...
 
-    async def look(self, marks: Sequence[EventId]) -> Look:
+    async def look(self, marks: Sequence[SeenMark]) -> Look:
         """What the other intakes know of these, in one round trip, and mark the rest as in flight here. Never raises,
         and answers within 50 ms: where nobody knows, nothing is known."""
         ...
 
-    def remember(
-        self, marks: Sequence[EventId], *, events: Sequence[EventId] | None = None, in_inbox: bool = True
-    ) -> None:
-        """Called after they became durable, never before; `events` are their ids, where the marks are not, and
-        `in_inbox` is False for what a spool or journal holds. Never blocks: whom else it tells, it tells later."""
+    def remember(self, marks: Sequence[SeenMark], *, events: Sequence[EventId], in_inbox: bool = True) -> None:
+        """Called after they became durable, never before. `events` are the ids of their events, in the same order;
+        `in_inbox` is False for what a spool or journal holds. It never blocks: it tells other intakes later."""
         ...
 
     def clear(self) -> None:

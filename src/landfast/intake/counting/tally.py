@@ -1,4 +1,4 @@
-"""Tally: every received request ends as stored, duplicate or rejected, and here is counted what senders were told.
+"""Tally: every received request ends as stored, duplicate or rejected. This counts what senders were told.
 
 Counting costs no row per request: totals are kept in memory and reported every second. A crash loses at most that
 second of counts, and leaves its boot without a last report, which marks it as unclean. What is stored is counted

@@ -17,8 +17,8 @@ from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal
 
 DRAIN_DELIVERIES_PER_SECOND = 5_000
-"""Deliveries a second, at most: a quarter of what an inbox takes on a small machine. Whoever waits to be answered goes
-before whoever was answered already. Besides, a batch is followed by a rest as long as it took, so that an inbox that
+"""Deliveries a second, at most: a quarter of what an inbox takes on a small machine. A sender that waits for its
+answer goes before one that has it. Besides, a batch is followed by a rest as long as it took, so that an inbox that
 has just come back, slow and cold, has at least half of its time for those who wait."""
 
 IDLE_POLL_SECONDS = 0.5

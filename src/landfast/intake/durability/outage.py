@@ -1,4 +1,4 @@
-"""Whether the inbox is away, as all of this process see it together: those who answer senders, and the drainer."""
+"""Whether the inbox is away: one view for the whole process, shared by those who answer senders and the drainer."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ class Outage:
             telemetry.info("store_available", store=self._where, waiting=self._waiting())
 
     def abandon(self) -> None:
-        """Who was allowed to try had nothing to try with."""
+        """The caller that was allowed to try had nothing to try with."""
         self._breaker.abandon_probe()

@@ -1,4 +1,4 @@
-"""Refusals: one row that the inbox refuses must not keep its neighbours out."""
+"""Record rows one by one, after the inbox refused one of them: it must not keep its neighbours out."""
 
 from __future__ import annotations
 

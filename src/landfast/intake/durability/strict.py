@@ -6,9 +6,9 @@ processed nor thrown away: it is an event of its own, under the key with the dig
 until an operator decides. Sent again, it is a duplicate of itself. The same holds for another body under a proof that
 does not bind one (`domain.proofs`): under its own key it could take the place of an event that is still to come.
 
-A type that nobody signed is the word of whoever sent the request. A known event under another type is a sibling, which
-some senders send, or the work of somebody who captured the first. Which it is, its source says by the time between the
-two (ADR 23); it is an event of its own in either case, and held in the second.
+Anybody who has captured a request can change a type that nobody signed. So a known event under another type is either
+a sibling, which some senders send, or a forgery. The source tells them apart by the time between the two (ADR 23).
+Either is an event of its own; what is taken for a forgery is held.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Bodies(Journal, Protocol):
 
 
 class StrictJournal:
-    """Whoever records into the inbox, live or from a spool or broker, records through this. It also tells of what is
-    held, once it is."""
+    """Everything that is recorded into the inbox, live or from a spool or broker, passes through this. It also logs
+    what is held, after the COMMIT."""
 
     def __init__(self, inbox: Bodies, *, clock: Clock, drains: bool = False) -> None:
         self._inbox = inbox

@@ -1,6 +1,6 @@
 """Published keys on the disk of this machine, so that a restart needs nobody's leave to go on verifying.
 
-One file for each address, beside the spool or the SQLite inbox: whoever can write there can bring in events anyway. A
+One file for each address, beside the spool or the SQLite inbox: a user who can write there can forge events anyway. A
 document counts for the address that it was fetched from, and for nothing else; only addresses that a scheme has checked
 are ever looked up. What cannot be read is not there, and what cannot be written is fetched again after the next start.
 """

@@ -5,8 +5,8 @@ few in a minute, small, within a deadline, without redirects; and what was not t
 provider has a budget of its own, so that nobody's invented addresses cost another provider its keys. An address that no
 request can choose needs none, and has a thread of its own; it is fetched before the first request comes.
 
-What was fetched once is kept over restarts (`key_folder`). It counts for as long as it would have without one; after
-that its address is still known, and no stranger's invented ones can use up its turn.
+A key that was fetched once is kept over restarts (`key_folder`), and expires when it would have without a restart. Its
+address stays known after that, so that no stranger's invented ones can use up its turn.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Who may send, how much, and how much anybody may hold who has proved nothing yet."""
+"""Which senders are let in, how much they may send, and how many bytes those may hold who have proved nothing yet."""

@@ -1,7 +1,7 @@
-"""Admission: who is let in, and how much at a time. What has to be turned away is turned away as early as it can be.
+"""Admission: which senders are let in, and how much at a time. A request is turned away as early as possible.
 
-Before the body is read: the sender's address, HTTPS, and whether there is room. After the signature: how often. A limit
-on how often, before anybody has proved who they are, would let a stranger use up a sender's share and lock it out.
+Before the body is read: the sender's address, HTTPS, and whether there is room. After the signature: how often. A rate
+that counted before the signature would let a stranger use up a sender's share and lock it out.
 """
 
 from __future__ import annotations

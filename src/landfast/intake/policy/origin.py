@@ -1,7 +1,7 @@
 """Origin: which address a request came from, and whether it came over HTTPS.
 
-What the connection itself says is a fact. What headers say is believed from the proxies that the operator has named:
-anybody can write an X-Forwarded-For, and would otherwise choose the address that an allow-list looks at.
+The connection itself is a fact. Headers are believed only if they come from a proxy that the operator has named:
+anybody can write an X-Forwarded-For, and would choose the address that an allow-list looks at.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Bytes of those who have proved nothing yet: heads and bodies that arrive, and bodies that wait for a provider's key.
 
-There is one budget for all of them. When it is full, whoever is slowest makes room, and nobody who comes is refused: a
-stranger can fill the budget and fall silent, but then it is the stranger who goes. The source that holds the most makes
-room first, so a flood at one source costs no other its share.
+There is one budget for all of them. When it is full, the slowest connection makes room, and no newcomer is refused: a
+stranger that fills the budget and falls silent is the one who goes. The source that holds the most makes room first, so
+a flood at one source costs no other its share.
 """
 
 from __future__ import annotations

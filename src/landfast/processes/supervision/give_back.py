@@ -1,4 +1,4 @@
-"""Give back what a process that died had claimed: its leases end now, and not when they would run out."""
+"""Give back what a dead process had claimed: its leases end now, before they run out."""
 
 from __future__ import annotations
 

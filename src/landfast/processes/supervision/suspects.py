@@ -1,4 +1,4 @@
-"""Keeps a process for suspects, as long as there are any: whoever kills it was alone in it."""
+"""Keeps a process for suspects while there are any. Each runs in it alone, so the one that kills it is known."""
 
 from __future__ import annotations
 

@@ -6,11 +6,11 @@ import pytest
 
 from landfast.domain.erasure import ERASED
 from landfast.domain.filter import Filter
-from landfast.domain.lifecycle import Signal, State
+from landfast.domain.lifecycle import Signal, State, after
 from landfast.testing.conformance.inbox.bench import Bench, claim, look, state_of
 from landfast.testing.factory import DELAY, delivery, event_in, failure, settlement
 
-UNFINISHED = [State.READY, State.DELAYED, State.UNHANDLED, State.HELD, State.PAUSED, State.DEAD]
+UNFINISHED = [state for state in State if after(state, Signal.ERASE)]
 
 
 class EraseConformance:

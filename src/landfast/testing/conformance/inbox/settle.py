@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from landfast.domain.ids import HandlerName
-from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, TRANSITIONS, Signal, State
+from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, TRANSITIONS, Signal, State, after
 from landfast.domain.outcome import LONGEST_DELAY, Attempt, Tries
 from landfast.domain.switch import SwitchKind
 from landfast.testing.conformance.inbox.bench import Bench, claim, claim_one, claim_suspect, look, state_of
@@ -148,7 +148,7 @@ class SettleConformance:
         (switch,) = await bench.inbox.switches()
         assert switch.until == switch.at + timedelta(seconds=LONGEST_DELAY)
 
-    @pytest.mark.parametrize("state", [State.READY, State.CLAIMED, State.DELAYED, State.UNHANDLED, State.PAUSED])
+    @pytest.mark.parametrize("state", [state for state in State if after(state, Signal.BURY)])
     @pytest.mark.parametrize("tries", [{}, {HandlerName("create_order"): Tries(3, 7.5)}], ids=["untold", "told"])
     async def test_burying_writes_the_same_wherever_the_event_was(
         self, bench: Bench, state: State, tries: dict[HandlerName, Tries]

@@ -10,7 +10,7 @@ from functools import lru_cache
 import msgspec
 
 from landfast.domain.delivery import Delivery, Head, Headers, Identity
-from landfast.domain.ids import EventId, Proof, event_id, full_mark, proof_mark, proof_of
+from landfast.domain.ids import EventId, Proof, SeenMark, event_id, full_mark, proof_mark, proof_of
 from landfast.domain.text import is_storable, storable_key, storable_name
 from landfast.intake.source import Source
 from landfast.ports.provider import Found, Hidden, Proven, Signature
@@ -45,12 +45,12 @@ def marks_of(
     body: bytes,
     now: datetime,
     proof: Proof | None = None,
-) -> Sequence[EventId]:
+) -> Sequence[SeenMark]:
     """What the seen cache knows the events of a request by; as `Delivery.mark`."""
     if proof is not None:  # of a request that is one event
         return [proof_mark(event, body, proof) for event in events]
     if not source.is_strict and source.siblings is None:
-        return events
+        return [SeenMark(event) for event in events]
     marks = []
     for each, event in zip(found, events, strict=True):
         identity = identify(each, now=now)

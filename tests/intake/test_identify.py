@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from landfast.domain.delivery import Headers, Identity
 from landfast.domain.text import TEXT_LIMIT
-from landfast.intake.storable import _storable, kept_headers
+from landfast.intake.identify import _storable, kept_headers
 from landfast.ports.provider import Hidden
 from landfast.testing.factory import DAWN
 from tests.intake.desk import Desk, body, source
