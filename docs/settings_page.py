@@ -1,4 +1,4 @@
-"""The page of settings, drawn from `config/setting_keys.py`: what each is for, its default, its variable, an example."""
+"""The page of settings, drawn from `config/setting_keys.py`: what each is for, its default, variable and example."""
 
 from __future__ import annotations
 
