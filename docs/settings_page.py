@@ -1,4 +1,4 @@
-"""The page of settings, drawn from `config/keys.py`: what each key is for, its default, its variable, an example."""
+"""The page of settings, drawn from `config/setting_keys.py`: what each is for, its default, variable and example."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _takes(key: Key) -> str:
 def default_of(field: Field[Any]) -> str:
     value = field.default
     if value is MISSING:
-        raise ValueError(f"{field.name} has no default: say in config/keys.py what happens without it")
+        raise ValueError(f"{field.name} has no default: say in config/setting_keys.py what happens without it")
     if value is None or value in ("", ()):
         return "none"
     if isinstance(value, bool):

@@ -142,20 +142,20 @@ class Design:
         return taken._replace(suspect=True, crashes=min(CRASHES, world.crashes + world.suspect))
 
     def _begin(self, world: World, worker: Worker, others: Others) -> Steps:
-        yield "begin", beside(world, others, worker._replace(step="receive"))
+        yield "begin", beside(world, others, worker._replace(step="reserve"))
 
-    def _receive(self, world: World, worker: Worker, others: Others) -> Steps:
+    def _reserve(self, world: World, worker: Worker, others: Others) -> Steps:
         receipts, run = world.receipts[worker.handler], worker.run - 1
         if self.weakness == "no_receipt":
-            yield "receive (nothing)", beside(world, others, worker._replace(step="handle"))
+            yield "reserve (nothing)", beside(world, others, worker._replace(step="handle"))
         elif receipts[run] != NONE or DONE in self._earlier(receipts, worker):
             found = "buried" if receipts[run] == DEAD else "done"
-            yield f"receive ({found})", beside(world, others, _came_to(worker, found))
+            yield f"reserve ({found})", beside(world, others, _came_to(worker, found))
         elif any(self._collide(worker, other) for other in others):
             # It waits for the other, as a unique index makes it, but for a second at most.
-            yield "receive (busy)", beside(world, others, _came_to(worker, "later"))
+            yield "reserve (busy)", beside(world, others, _came_to(worker, "later"))
         else:
-            yield "receive", beside(world, others, worker._replace(step="handle"))
+            yield "reserve", beside(world, others, worker._replace(step="handle"))
 
     def _earlier(self, receipts: tuple[str, ...], worker: Worker) -> tuple[str, ...]:
         """Receipts of other runs that keep this one from running."""

@@ -28,7 +28,8 @@ DEADLINE = 5.0
 """Seconds that each of them hangs, each time that it is tried."""
 RATE = 200
 """Events a second of the handler that is measured."""
-SETTLES_WITHIN = 60.0
+SETTLES_WITHIN = 600.0
+"""Only a run that hangs takes so long."""
 
 
 async def rows(stage: Stage) -> list[Row]:

@@ -15,7 +15,7 @@ from tests.servers import Postgres
 @pytest.fixture
 def nobody_polls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "WAKEUP_POLL_SECONDS", 3600.0)
-    monkeypatch.setattr(fairness, "SETTLES_WITHIN", 20.0)
+    monkeypatch.setattr(fairness, "SETTLES_WITHIN", 300.0)
 
 
 @pytest.mark.usefixtures("nobody_polls")

@@ -64,21 +64,21 @@ class Branch:
 
     async def believes(self) -> None:
         """Wait until the shared cache is asked, and warm."""
-        tender = self.seen._tender
+        upkeep = self.seen._upkeep
 
         def is_well() -> bool:
-            if tender._breaker.is_open and isinstance(tender._clock, ManualClock):
-                tender._clock.advance(0.1)  # on a busy machine the server may have been late once
-            return tender.believed() is not None and not tender._is_cold and not tender._is_warming
+            if upkeep._breaker.is_open and isinstance(upkeep._clock, ManualClock):
+                upkeep._clock.advance(0.1)  # on a busy machine the server may have been late once
+            return upkeep.believed() is not None and not upkeep._is_cold and not upkeep._is_warming
 
         await until(is_well)
 
     async def told(self) -> None:
         """Wait until the server has heard everything, and answered."""
-        await until(lambda: not self.seen._tender._untold and not self.seen._tender._marks._telling._turn.locked())
+        await until(lambda: not self.seen._upkeep._untold and not self.seen._upkeep._marks._telling._turn.locked())
 
     def epoch(self) -> bytes:
-        timeline = self.seen._tender.believed()
+        timeline = self.seen._upkeep.believed()
         assert timeline is not None
         return timeline.epoch
 

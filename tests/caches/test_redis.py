@@ -215,7 +215,7 @@ async def test_more_than_the_queue_holds_is_dropped_oldest_first_and_counted(tmp
         keys = [f"k{number}" for number in range(upkeep.QUEUED_MARKS + 7)]
         one.seen.remember([mark_of(key) for key in keys], events=[event_of(key) for key in keys])
         assert one.meter("shared_unwritten") == 7
-        assert one.seen._tender._untold[0][0] == mark_of("k7")
+        assert one.seen._upkeep._untold[0][0] == mark_of("k7")
 
 
 async def _die_before_the_commit(folder: Path, server: Valkey) -> None:
@@ -239,7 +239,7 @@ async def die_after_marking(epoch: bytes, inbox: InboxId, server: Valkey) -> Non
 
 async def fall_asleep(one: Branch) -> None:
     """Nobody tends its cache any more."""
-    task = one.seen._tender._task
+    task = one.seen._upkeep._task
     assert task is not None
     task.cancel()
     await asyncio.wait([task])

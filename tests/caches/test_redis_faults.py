@@ -220,8 +220,8 @@ async def test_an_inbox_that_lost_its_tail_unnoticed_is_found_out_by_a_glance(tm
         await other.told()
         assert one.seen.has(mark_of("a")), "void: it would not have been swallowed"
         clock.advance(GLANCE_SECONDS)
-        one.seen._tender._is_wanted.set()
-        await until(lambda: (now := one.seen._tender.believed()) is not None and now.epoch != epoch)
+        one.seen._upkeep._is_wanted.set()
+        await until(lambda: (now := one.seen._upkeep.believed()) is not None and now.epoch != epoch)
         assert await one.record("a") == [True]
         assert epoch != one.epoch()
 
@@ -237,8 +237,8 @@ async def test_a_list_that_was_evicted_proves_nothing_at_a_glance_either(tmp_pat
         lose(tmp_path / "inbox.db", "a")
         assert one.seen.has(mark_of("a")), "void: it would not have been swallowed"
         clock.advance(GLANCE_SECONDS)
-        one.seen._tender._is_wanted.set()
-        await until(lambda: (now := one.seen._tender.believed()) is not None and now.epoch != epoch)
+        one.seen._upkeep._is_wanted.set()
+        await until(lambda: (now := one.seen._upkeep.believed()) is not None and now.epoch != epoch)
         assert await one.record("a") == [True]
 
 
@@ -251,9 +251,9 @@ async def test_an_epoch_that_somebody_drew_and_did_not_begin_is_replaced_by_one_
         old = one.epoch()
         drawn = await one.inbox.renew_epoch(old)
         clock.advance(GLANCE_SECONDS)
-        one.seen._tender._is_wanted.set()
+        one.seen._upkeep._is_wanted.set()
         # Its list is missing: whoever drew it died, or it was evicted. It cannot be believed, so another is drawn.
-        await until(lambda: (now := one.seen._tender.believed()) is not None and now.epoch not in (old, drawn))
+        await until(lambda: (now := one.seen._upkeep.believed()) is not None and now.epoch not in (old, drawn))
         async with branch(tmp_path, server.address) as other:
             await other.believes()
             assert other.epoch() == one.epoch() == await one.inbox.epoch()

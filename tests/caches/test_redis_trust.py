@@ -59,8 +59,8 @@ async def test_a_right_mark_of_an_earlier_life_is_not_believed_in_this_one(tmp_p
         (name,) = [key for key in server.ask("KEYS", "lf:*") if key.endswith(event_of("a").hex().encode())]
         now = await one.inbox.renew_epoch(before)
         server.ask("COPY", name, name.replace(before.hex().encode(), now.hex().encode()))
-        await until(lambda: one.seen._tender.believed() is not None and one.epoch() != before)
-        timeline = one.seen._tender.believed()
+        await until(lambda: one.seen._upkeep.believed() is not None and one.epoch() != before)
+        timeline = one.seen._upkeep.believed()
         assert timeline is not None
         assert not timeline.is_durable(mark_of("a"), server.ask("GET", name))
 
@@ -107,6 +107,6 @@ def test_a_timeline_shows_its_key_to_nobody() -> None:
 
 def name_of(one: Branch, key: str) -> str:
     """Where the mark of that event stands."""
-    timeline = one.seen._tender.believed()
+    timeline = one.seen._upkeep.believed()
     assert timeline is not None
     return timeline.keys([mark_of(key)])[0]

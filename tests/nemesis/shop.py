@@ -1,6 +1,6 @@
 """The application that the nemesis runs: two handlers and an effect, some of which misbehave once for each event.
 
-`landfast serve tests.nemesis.shop:inbox`, with the variables that `machines.py` sets.
+`landfast serve tests.nemesis.shop:inbox`, with the variables that `world.py` sets.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ async def test_a_worker_that_is_told_to_stop_finishes_every_handler_in_hand(tmp_
     shop = postgres_shop(tmp_path, database)
     await shop.create_orders()
     shop.write(ORDER.replace('succeeded")', 'succeeded", group=False)'), DOOR.replace("{os.getpid()}", "{event.key}"))
-    shop.settings["LANDFAST_HANDS"] = "4"
+    shop.settings["LANDFAST_CONCURRENCY"] = "4"
     async with shop.serving() as serve:
         for number in range(4):
             assert await shop.send(serve, f"evt_{number}") == 200

@@ -35,17 +35,17 @@ class SharedSeen:
         """`name` is the server's, for the log."""
         self._local = LocalSeen()
         self._marks = marks
-        self._tender = Upkeep(marks, inbox, self._local, clock=clock, name=name)
+        self._upkeep = Upkeep(marks, inbox, self._local, clock=clock, name=name)
         self._clock = clock
         self._name = name
         self._hits = self._misses = self._in_flight = self._unanswered = self._foreign = 0
         self._told_of_foreign_at = -math.inf
 
     def start(self) -> None:
-        self._tender.start()
+        self._upkeep.start()
 
     async def close(self) -> None:
-        await self._tender.close()
+        await self._upkeep.close()
 
     def has(self, mark: SeenMark) -> bool:
         return self._local.has(mark)
@@ -54,19 +54,19 @@ class SharedSeen:
         return self._local.has_by_now(mark)
 
     async def look(self, marks: Sequence[SeenMark]) -> Look:
-        timeline = self._tender.believed()
+        timeline = self._upkeep.believed()
         asked = list(dict.fromkeys(marks))
         if timeline is None or len(asked) > MARKS_PER_LOOK:
             return self._unknown(marks)
         try:
             found, is_warm = await self._marks.look(timeline, asked)
         except Exception as error:  # noqa: BLE001 - whatever it was, the inbox is asked instead
-            self._tender.trip(error)
+            self._upkeep.trip(error)
             return self._unknown(marks)
-        if timeline is not self._tender.believed():  # forgotten while we asked, and so is what we heard
+        if timeline is not self._upkeep.believed():  # forgotten while we asked, and so is what we heard
             return self._unknown(marks)
         if not is_warm:  # flushed, restarted or evicted
-            self._tender.warm()
+            self._upkeep.warm()
         looked, foreign = _judged(timeline, zip(asked, found, strict=True))
         if foreign:
             self._tell_of(foreign)
@@ -76,10 +76,10 @@ class SharedSeen:
 
     def remember(self, marks: Sequence[SeenMark], *, events: Sequence[EventId], in_inbox: bool = True) -> None:
         self._local.remember(marks)
-        self._tender.tell(marks, events if in_inbox else [None] * len(marks))
+        self._upkeep.tell(marks, events if in_inbox else [None] * len(marks))
 
     def clear(self) -> None:
-        self._tender.forget()
+        self._upkeep.forget()
 
     def meters(self) -> Mapping[str, int]:
         return {
@@ -89,7 +89,7 @@ class SharedSeen:
             "seen_shared_in_flight": self._in_flight,
             "seen_shared_foreign": self._foreign,
             "seen_shared_unanswered": self._unanswered,
-            "seen_shared_unwritten": self._tender.unwritten,
+            "seen_shared_unwritten": self._upkeep.unwritten,
         }
 
     def _tell_of(self, foreign: int) -> None:

@@ -121,7 +121,7 @@ class Upkeep:
                 self.trip(error)
             except StoreError:
                 self._doubt()
-            except Exception as error:  # noqa: BLE001 - whatever it was, it must not end the tending
+            except Exception as error:  # noqa: BLE001 - whatever it was, it must not end the upkeep
                 telemetry.error("cache_failed", trace=error)
                 self.trip(error)
                 self._doubt()

@@ -11,7 +11,7 @@ from typing import Any
 from landfast.config.setting_keys import HANDLER_KEYS, KEYS, NOT_BUILT_YET, SOURCE_KEYS, Key
 from landfast.domain.errors import ConfigError
 
-_MISTAKES = 0.6
+_TYPO_SIMILARITY = 0.6
 """How alike two keys must be for the one to be suggested: one or two wrong letters in a short word."""
 
 
@@ -82,5 +82,5 @@ def of_a_handler(key: str) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?`, or nothing when no known word is close."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=_MISTAKES)
+    found = difflib.get_close_matches(word, list(known), n=1, cutoff=_TYPO_SIMILARITY)
     return f"; did you mean {found[0]!r}?" if found else ""

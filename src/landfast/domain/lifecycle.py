@@ -73,7 +73,7 @@ class Signal(StrEnum):
     RETRY = "retry"
     """A counted attempt failed; try again later."""
     NO_HANDLER = "no_handler"
-    """None matched."""
+    """No handler matched."""
     DISMISS = "dismiss"
     """Done without a handler: its source says that nobody wants it."""
     REFUSE = "refuse"

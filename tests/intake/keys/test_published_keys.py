@@ -1,4 +1,4 @@
-"""PublishedKeys by address: fetched from a real server over TLS, kept, and bounded."""
+"""Published keys by address: fetched from a real server over TLS, kept, and bounded."""
 
 from __future__ import annotations
 
