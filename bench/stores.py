@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import apsw
 import asyncpg
 
 from bench import machine
@@ -80,7 +81,9 @@ class Store:
     async def waits_until_done(self, type_: str) -> list[float]:
         """Milliseconds from receipt to done of the events of this type, sorted."""
         if self.postgres is None:
-            with closing(sqlite3.connect(self.inbox)) as db:
+            # With the library that the inbox of this process uses: another one would not see its locks, take itself
+            # for the last that has the file open, and remove the log that the inbox goes on writing to.
+            with closing(apsw.Connection(self.inbox, flags=apsw.SQLITE_OPEN_READONLY)) as db:
                 return [row[0] for row in db.execute(DONE_ON_SQLITE, [type_])]
         async with connected(self.inbox) as connection:
             return [float(row[0]) for row in await connection.fetch(DONE_ON_POSTGRES, type_)]
