@@ -81,7 +81,8 @@ def test_a_command_that_a_line_advises_is_one_that_can_be_typed() -> None:
 def type_in(words: list[str]) -> None:
     """What click does before it runs a command. A name alone is a way to speak of a command, and needs no argument."""
     command: click.Command = landfast
-    with click.Context(landfast) as context:
+    # With its settings: click remembers a command's help option as the first context asked for it.
+    with click.Context(landfast, **landfast.context_settings) as context:
         while isinstance(command, click.Group) and words:
             _, found, words = command.resolve_command(context, words)
             assert found is not None
