@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ async def test_neither_a_token_nor_a_signature_nor_a_card_number_is_told_or_kept
 
 
 def columns(file: Path) -> list[tuple[tuple[str, str], str]]:
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         found = []
         for table in tables:

@@ -85,9 +85,13 @@ async def test_a_receipt_column_renamed_during_load_stops_both_workers_and_nothi
         await until(lambda: live.orders_are(keys), "both went on")
         await until(lambda: live.is_done(120), "all settled")
         await until(lambda: nothing_thrown(live), "the switch is released")
+        await until(lambda: both_have_said_so(caplog), "each worker that stopped has heard of it")
     for key in keys:
         assert attempts_of(await live.show(key)) == [("create_order", 1, "done")]
-    assert caplog.text.count("claims_stopped") == caplog.text.count("claims_resumed") >= 2
+
+
+async def both_have_said_so(caplog: pytest.LogCaptureFixture) -> bool:
+    return caplog.text.count("claims_stopped") == caplog.text.count("claims_resumed") >= 2
 
 
 async def rename(shop: Shop, column: str, to: str) -> None:
