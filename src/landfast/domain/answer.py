@@ -14,14 +14,16 @@ class Answer(msgspec.Struct, frozen=True):
     """The connection ends after this answer, because what follows on it cannot be trusted: the request was broken, or
     its sender has proved nothing. No genuine sender has more behind it, and a stranger's next refusal costs him a
     connection."""
+    events: tuple[bytes, ...] = ()
+    """Those that the request brought, if they are durable now: for whoever goes on with them. No sender sees it."""
 
 
-def stored(event: bytes) -> Answer:
-    return Answer(200, b'{"status":"stored","event":"%s"}' % event.hex().encode())
+def stored(event: bytes, events: tuple[bytes, ...]) -> Answer:
+    return Answer(200, b'{"status":"stored","event":"%s"}' % event.hex().encode(), events=events)
 
 
-def duplicate(event: bytes) -> Answer:
-    return Answer(200, b'{"status":"duplicate","event":"%s"}' % event.hex().encode())
+def duplicate(events: tuple[bytes, ...]) -> Answer:
+    return Answer(200, b'{"status":"duplicate","event":"%s"}' % events[0].hex().encode(), events=events)
 
 
 def plain(text: str, *, status: int = 200) -> Answer:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from landfast.domain.ids import EventId, HandlerName
-from landfast.domain.outcome import Attempt
+from landfast.domain.outcome import NO_WRITES, SUPERSEDED, Attempt
 
 
 class Mark(NamedTuple):
@@ -37,7 +37,10 @@ class Finished:
 def finished_by(attempts: Iterable[Attempt]) -> tuple[HandlerName, ...] | None:
     """The handlers of a line that names none, as earlier versions wrote it: each ran, or was found done, in the claim
     that finished the event."""
-    return tuple(HandlerName(one.handler) for one in attempts if one.outcome in {"done", "skipped"}) or None
+    return (
+        tuple(HandlerName(one.handler) for one in attempts if one.outcome in {"done", NO_WRITES, SUPERSEDED, "skipped"})
+        or None
+    )
 
 
 def names_in(text: str) -> tuple[HandlerName, ...]:

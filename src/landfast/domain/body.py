@@ -7,22 +7,19 @@ hands a handler only what every JSON reader would understand in the same way, an
 
 from __future__ import annotations
 
-import binascii
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, NoReturn
-from urllib.parse import parse_qsl, unquote_to_bytes
+from urllib.parse import parse_qsl
 
 import msgspec
 
 from landfast.domain import json_limits
 from landfast.domain.errors import MalformedBodyError
-
-MOST_FORM_FIELDS = 1_000
-"""No sender has a hundred; splitting a body of a million `&` is work for nothing."""
+from landfast.domain.form import MOST_FORM_FIELDS, form_pairs, form_texts, gathered
 
 LONGEST_BOUNDARY = 72
 """Bytes, with the two dashes before it: what RFC 2046 allows."""
@@ -30,11 +27,7 @@ LONGEST_BOUNDARY = 72
 EARLIEST_MILLISECONDS = 100_000_000_000
 """A unix time from here on is in milliseconds: as seconds it would be the year 5138, as milliseconds 1973."""
 
-MOST_STRAY_ESCAPES = 1_000
-"""Of a form in which some `%` begins no escape. No sender writes that; it takes a slow reader, 0.3 ms for so many."""
-
 _FORM = "application/x-www-form-urlencoded"
-_HEXADECIMAL = bytes.maketrans(b"0123456789abcdefABCDEF", b"0" * 22)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DOUBTFUL = object()
 _read = msgspec.json.Decoder().decode
@@ -67,31 +60,6 @@ def excerpt(body: bytes, read_json: Callable[[bytes | str], Any]) -> Any:
         return json_limits.skim(body if wrapped is None else wrapped, read_json)
     except ValueError:
         return None
-
-
-def form_pairs(body: bytes) -> list[tuple[bytes, bytes]]:
-    """The fields of a form, each as the bytes that it stands for: what `parse_qsl` finds, without its half a second for
-    a mebibyte of escapes. ValueError for more fields, or more of what is no escape, than any sender sends."""
-    if body.count(b"&") >= MOST_FORM_FIELDS:
-        raise ValueError("the form has more fields than any sender sends")
-    escapes = body.count(b"%")
-    is_well_escaped = escapes == body.translate(_HEXADECIMAL).count(b"%00")
-    if not is_well_escaped and escapes > MOST_STRAY_ESCAPES:
-        raise ValueError("the form is not escaped as one")
-    unescape = _unescaped if is_well_escaped else unquote_to_bytes
-    fields = (field.partition(b"=") for field in body.replace(b"+", b" ").split(b"&") if field)
-    return [(unescape(name), unescape(value)) for name, _, value in fields]
-
-
-def form_texts(pairs: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[str, str]]:
-    return ((name.decode("utf-8", "replace"), value.decode("utf-8", "replace")) for name, value in pairs)
-
-
-def _unescaped(text: bytes) -> bytes:
-    """Mail has the same escapes behind another sign, and for those the interpreter has a fast reader."""
-    if b"%" not in text:
-        return text
-    return binascii.a2b_qp(text.replace(b"=", b"=3D").replace(b"%", b"="))
 
 
 def decode(body: bytes, content_type: str | None) -> Any:
@@ -139,35 +107,22 @@ def moment(value: Any) -> datetime | None:
 def _is_form(body: bytes, content_type: str | None) -> bool:
     if content_type is None or not content_type.lower().startswith(_FORM):
         return False
-    return not is_bracketed(body)
+    return not is_json_like(body)
 
 
-def is_bracketed(body: bytes) -> bool:
+def is_json_like(body: bytes) -> bool:
     """`curl -d '{...}'` calls JSON a form. A form never starts so: browsers and libraries escape these."""
-    return body.lstrip().startswith((b"{", b"["))
+    return body.lstrip().startswith((b"{", b"[", b'"'))
 
 
 def _looks_like_a_form(body: bytes) -> bool:
-    return not is_bracketed(body) and not body.startswith(b"--") and b"=" in body
+    return not is_json_like(body) and not body.startswith(b"--") and b"=" in body
 
 
 def _form_fields(body: bytes, *, errors: str) -> dict[str, Any]:
     return gathered(
         parse_qsl(body.decode("utf-8", errors), keep_blank_values=True, errors=errors, max_num_fields=MOST_FORM_FIELDS)
     )
-
-
-def gathered(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """The fields of a form; one that is repeated becomes a list."""
-    fields: dict[str, Any] = {}
-    for name, value in pairs:
-        if name not in fields:
-            fields[name] = value
-        elif isinstance(fields[name], list):
-            fields[name].append(value)
-        else:
-            fields[name] = [fields[name], value]
-    return fields
 
 
 def _wraps_json(fields: dict[str, Any]) -> bool:

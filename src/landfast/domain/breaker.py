@@ -44,13 +44,14 @@ class Breaker:
         """Seconds until the next probe may start."""
         return 0.0 if self._open_until is None else max(0.0, self._open_until - now)
 
-    def trip(self, now: float, why: str) -> bool:
-        """Open it, or open it again for longer after a failed probe; whether it was closed before."""
+    def trip(self, now: float, why: str, *, at_least: float = 0.0) -> bool:
+        """Open it, or open it again for longer after a failed probe; whether it was closed before. `at_least` so many
+        seconds, if whatever is broken asked for that."""
         if self._open_until is not None and not self._probing and now < self._open_until:
             return False  # one outage, seen by several at once
         was_closed = self._open_until is None
         self._wait = self.shortest if was_closed else min(self.longest, self._wait * 2)
-        self._open_until = now + self._wait
+        self._open_until = now + max(self._wait, at_least)
         self._probing = False
         self.why = why
         return was_closed

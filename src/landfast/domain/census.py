@@ -152,6 +152,13 @@ class Census:
     at: datetime | None = None
     heard_since: datetime | None = None
     """When the running boot reported that has been silent for the longest; None where none runs."""
+    expired: Mapping[State, int] = field(default_factory=dict)
+    """Events that were removed because they were old enough, by the state that they were in."""
+
+    @property
+    def here(self) -> int:
+        """Of `events`, those that are still known."""
+        return self.events - sum(self.expired.values())
 
     @property
     def told_elsewhere(self) -> int:
@@ -167,22 +174,44 @@ COUNTED = ("recorded", "drained", "deliveries_drained", "again")
 """The names of the totals of what was stored, in the order of StoredCount."""
 
 
+METER = "meter:"
+"""What the total is called of a meter of boots that are forgotten, before its name."""
+
+EXPIRED = "expired:"
+"""What the total of events is called that were removed, before the state that they were in."""
+
+
 class Folded:
-    """The totals that boots leave behind when they are folded: rows of name, source and value."""
+    """The totals that boots leave behind, and what counts removed events: rows of name, source and value."""
 
     def __init__(self, rows: Iterable[tuple[str, str, int]]) -> None:
         self.tallies: dict[str, SourceTally] = {}
         self.stored = StoredCount()
         self.done = 0
+        self.expired: dict[State, int] = {}
+        self._meters: dict[str, int] = {}
         by_source: defaultdict[str, dict[str, int]] = defaultdict(dict)
         for name, source, value in rows:
             if name == "done":
                 self.done += value
+            elif name.startswith(EXPIRED):
+                state = State(name.removeprefix(EXPIRED))
+                self.expired[state] = self.expired.get(state, 0) + value
+            elif name.startswith(METER):
+                self._meters[name.removeprefix(METER)] = value
             elif name in COUNTED:
                 self.stored += StoredCount(**{name: value})
             else:
                 by_source[source][name.removeprefix("told:")] = value
         self.tallies = {source: SourceTally(**told) for source, told in by_source.items()}
+
+    def with_meters(self, known: Mapping[str, int]) -> dict[str, int]:
+        """These of boots that are known, and those of boots that are forgotten."""
+        found = {**self._meters, **known}
+        for name in self._meters.keys() & known.keys():
+            both = self._meters[name], known[name]
+            found[name] = max(both) if name in LARGEST else sum(both)
+        return found
 
 
 def tallies_of(boots: Iterable[BootCount], folded: Folded) -> dict[str, SourceTally]:

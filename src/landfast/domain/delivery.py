@@ -74,6 +74,8 @@ class Head(msgspec.Struct, frozen=True):
     """The address at the other end of the connection: the sender's, or a proxy's. Empty if it has none."""
     is_secure: bool = False
     """Whether that connection is encrypted."""
+    is_old: bool = False
+    """Whether it is of HTTP/1.0: in which nginx asks unless it is told otherwise, and hardly anybody else."""
 
     @property
     def footprint(self) -> int:
@@ -182,6 +184,8 @@ class Recorded(msgspec.Struct, frozen=True):
     """False where it is durable, but in a spool or journal that the inbox does not know of yet."""
     is_disproven: bool = False
     """Its proof was another body's before: nothing was stored, and nothing may be acknowledged yet."""
+    known_by: str = "inbox"
+    """The layer that knew it, where it is not new: memory, shared or inbox."""
 
 
 def requests(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:

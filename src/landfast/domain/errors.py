@@ -7,13 +7,17 @@ LandfastError
 │   ├── UnverifiedError         401, one generic text; `.reason` is for the operator only
 │   ├── BodyTooLargeError       413
 │   ├── UnsupportedEncodingError 415
+│   ├── BadCallError            400, 404, 422: a call of an endpoint that is refused as it is
 │   ├── ForbiddenError          403: not from this address, or not over HTTPS
 │   ├── TooManyError            429 with Retry-After: a source or an event beyond its rate
 │   └── FramingError            400, 408, 431: the request itself is broken
 ├── OverloadedError        ours, for a while: 503 with Retry-After
 ├── UserError              the developer's or operator's: one sentence that names the field and the fix; exit 2
 │   ├── ConfigError
+│   ├── FilterError             a filter cannot be read; it knows at which character
 │   ├── AppError                the user's application cannot be imported or used
+│   ├── StagingError            a handler stages what cannot be performed as it is asked for: a dead letter at once
+│   ├── VerdictError            a handler raises a verdict that means nothing: a dead letter at once
 │   ├── BoundElsewhereError     the inbox belongs to another ledger
 │   └── NoDatabaseError         nobody has made the database yet
 ├── MalformedBodyError     verified, stored, and no handler can be given it: a dead letter with this reason
@@ -21,15 +25,21 @@ LandfastError
 │   ├── UnavailableError        it cannot take deliveries now; another may
 │   │   ├── InboxUnavailableError   down, full, read-only, or its schema is broken
 │   │   └── JournalUnavailableError the same of a spool or a broker
+│   ├── TookTooLongError        an operator's question took longer than anybody waits for it
 │   ├── RowRefusedError         the database refuses this row, whoever asks
 │   ├── SealedError             it is sealed, and does not open
 │   │   └── MasterKeyMissingError   for want of a master key that this process does not have; another may
 │   ├── LedgerUnavailableError  an outage, or a schema error of Landfast's own statements
+│   ├── TurnLostError           a retention pass is another's now: what is left is for that one
 │   ├── ReceiptBusyError        another transaction holds this receipt: release, no attempt
 │   ├── CommitUnknownError      no answer to COMMIT: never a failure, look at the receipt later
 │   └── CommitRefusedError      the server answered COMMIT with an error: a failure like any other
+├── TargetError            of a service that events are forwarded to
+│   ├── NoAnswerError           there was no answer, or no connection: it may be away
+│   └── TargetAnsweredError     it answered, and with no 2xx
 ├── HandlerEndedTransactionError  the handler's: it sent COMMIT or ROLLBACK itself
 ├── SwallowedDatabaseError        the handler's: it caught a database error without a savepoint
+├── OwnConnectionError            the handler's: it waits for its own transaction, on another connection to the file
 ├── DeadlineError                 the handler's: it ran past its deadline
 ├── UnexpectedError               ours: a bug met while one event was worked on; that event's attempt fails
 └── LoopEndedError                ours: a part of a worker ended too early, or not with it; the worker ends
@@ -89,6 +99,11 @@ class UnsupportedEncodingError(SenderError):
     answer = answer.error(415, "content-encoding not supported", close=True)
 
 
+class BadCallError(SenderError):
+    """A call of an endpoint without an `Idempotency-Key` or `X-Request-Timestamp`, with a body that cannot be read, or
+    under a link that is not its own. Nothing is stored under its key."""
+
+
 class ForbiddenError(SenderError):
     """The address is not in `allow_from`, or the request came over plain HTTP where `https_only` is set."""
 
@@ -121,6 +136,25 @@ class ConfigError(UserError):
     """A setting, source or secret is missing or wrong. It is raised before anything was changed."""
 
 
+class FilterError(UserError):
+    """A filter cannot be read. `position` is that of the first character that is wrong, `length` how many are."""
+
+    def __init__(self, text: str, *, position: int, length: int) -> None:
+        super().__init__(text)
+        self.position = position
+        self.length = length
+
+
+class StagingError(UserError):
+    """`tx.stage` cannot do what it was asked for: an effect that is not registered, arguments that do not fit, a name
+    that is used twice, an `after` that names nothing. It would fail again, so the event is a dead letter at once."""
+
+
+class VerdictError(UserError, ValueError):
+    """A handler or effect raises a verdict that cannot be carried out: a time without its zone, a negative wait. It
+    would fail again, so the event is a dead letter at once."""
+
+
 class AppError(UserError):
     """The user's application cannot be imported, or is not an Inbox."""
 
@@ -133,7 +167,7 @@ class BoundElsewhereError(UserError):
 class NoDatabaseError(UserError):
     """Nobody has made it yet, or the settings that say where it is were not read."""
 
-    fix = "run landfast migrate, or correct store and ledger"
+    fix = "run landfast migrate, or landfast serve, which make it; or correct store and ledger"
 
     def __str__(self) -> str:
         return f"{super().__str__()}; {self.fix}"
@@ -160,6 +194,11 @@ class JournalUnavailableError(UnavailableError):
     """The spool is full or failing, or the broker does not answer."""
 
 
+class TookTooLongError(StoreError):
+    """A statement of an operator's question was ended because it took too long. Narrow the filter, with `since:1h` or
+    `source:`, and ask again."""
+
+
 class RowRefusedError(StoreError):
     """The database refuses this row for what it holds; its neighbours may be fine."""
 
@@ -177,6 +216,11 @@ class LedgerUnavailableError(StoreError):
     no attempt is counted, and they go on by themselves."""
 
 
+class TurnLostError(StoreError):
+    """A retention pass was silent for too long, or another was more urgent, and has its turn. What is left to do is
+    that one's, or the next one's: nothing is lost, and nothing has to be done."""
+
+
 class ReceiptBusyError(StoreError):
     """Another transaction holds this receipt, uncommitted, for longer than we wait: another worker may still be at it.
     The event is given back."""
@@ -190,6 +234,24 @@ class CommitRefusedError(StoreError):
     """The server answered COMMIT with an error: it did not happen. `__cause__` says why."""
 
 
+class TargetError(LandfastError):
+    """A service that events are forwarded to has not taken one."""
+
+
+class NoAnswerError(TargetError, ConnectionError):
+    """The target of a `[[forward]]` did not answer, or could not be reached. Its events wait, and lose no attempt."""
+
+
+class TargetAnsweredError(TargetError):
+    """The target of a `[[forward]]` answered with something else than 2xx: 408, 409, 423, 425, 429 and 5xx are tried
+    again, with the Retry-After that it asks for; any other 4xx makes the event a dead letter."""
+
+    def __init__(self, host: str, status: int, text: str = "", *, retry_after: str | None = None) -> None:
+        super().__init__(f"{host} answered {status}{f': {text[:500]}' if text else ''}")
+        self.status_code = status
+        self.headers = {} if retry_after is None else {"Retry-After": retry_after}
+
+
 class HandlerEndedTransactionError(LandfastError):
     """The handler committed or rolled back the transaction it was given. The attempt fails; leave both to Landfast."""
 
@@ -197,6 +259,18 @@ class HandlerEndedTransactionError(LandfastError):
 class SwallowedDatabaseError(LandfastError):
     """The handler caught a database error and went on; its transaction was already lost. Put `tx.savepoint()` around
     what may fail."""
+
+
+class OwnConnectionError(LandfastError):
+    """The handler wrote to SQLite on a connection of its own, and was told `database is locked`. Landfast's transaction
+    holds the ledger's file until the handler ends, so no attempt can succeed. Write on `tx`, or on the session that the
+    handler is given: that is also what makes its writes happen once."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "it wrote to SQLite on a connection of its own, which waits for Landfast's transaction, which waits for the"
+            " handler (or, where that is another file, for somebody else); write on tx, or on the session it is given"
+        )
 
 
 class DeadlineError(LandfastError):

@@ -41,6 +41,8 @@ class Event:
     """1 for the first run of this handler for this event, and one more for each that failed."""
     run: int = 1
     """1, and one more for each replay."""
+    late: bool = False
+    """A later event of its entity was processed before it, by this handler. Ordered handlers alone are told."""
 
     def parse(self, model: builtins.type[T]) -> T:
         """The data as a msgspec Struct, dataclass, TypedDict or pydantic model; what does not fit raises that library's
@@ -66,3 +68,5 @@ class Effect:
     """Of the event that staged it."""
     event: Mapping[str, Any]
     """source, key, type and id of the event that staged it."""
+    timed_out: bool = False
+    """Whether an arrival that it waited for did not come by its deadline, and was to be done without."""

@@ -14,3 +14,6 @@ class Fault(Enum):
     """The database is away, full, read-only or shutting down: no attempt, stop claiming."""
     SCHEMA = auto()
     """A table or column that is not there, in the handler's own SQL: opens that handler's breaker only."""
+    OWN_CONNECTION = auto()
+    """The handler waits, on a connection of its own, for the very transaction that it runs in: only other code helps,
+    as with SCHEMA, and so its breaker opens."""

@@ -1,4 +1,7 @@
-"""A flow: the ready events of one source and type. Claims are shared among flows."""
+"""A flow: the ready events of one source and type. Claims are shared among flows.
+
+What is replayed is a flow of its own: a crowd of dead letters that an operator has processed again keeps nobody waiting
+who comes in meanwhile, and does not wait for a backlog of those."""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from typing import NamedTuple
 FLOWS_AT_MOST = 200
 """In one search, a few ms. Senders make up types; who has more of them is served in turn."""
 
-Name = tuple[str, str]
-"""Source and type."""
+Name = tuple[str, str, bool]
+"""Source, type, and whether it is of replays."""
 
-START: Name = ("", "")
+START: Name = ("", "", False)
 
 
 class Flow(NamedTuple):
@@ -19,6 +22,12 @@ class Flow(NamedTuple):
     type: str
     first: int = 0
     """The place of its oldest ready event: a smaller one has waited longer. Only comparable within one inbox."""
+    is_replay: bool = False
+    """Of events in their second run or a later one."""
+
+    @property
+    def name(self) -> Name:
+        return self.source, self.type, self.is_replay
 
 
 class Look(NamedTuple):

@@ -9,6 +9,9 @@ from typing import NewType
 InboxId = NewType("InboxId", bytes)
 """16 random bytes drawn once, when an inbox is created; a ledger is bound to it."""
 
+NO_INBOX = InboxId(b"")
+"""Of what runs without one: a handler that is proven."""
+
 EventId = NewType("EventId", bytes)
 """16 bytes derived from (source, key): two twins compute the same id before either is stored."""
 
@@ -69,6 +72,16 @@ def receipt_digest(inbox: InboxId, source: str, key: str) -> ReceiptDigest:
 def effect_key(receipt: ReceiptDigest, handler: str, name: str) -> EffectKey:
     """The idempotency key that an effect carries outside: the same across retries and replays."""
     return EffectKey(_digest(receipt, handler.encode(), name.encode()).hex())
+
+
+def step_name(handler: str, label: str) -> HandlerName:
+    """Under which a step of this handler has its receipt. No handler and no effect has a `/` in its own name."""
+    return HandlerName(f"{handler}/{label}")
+
+
+def is_step(name: str) -> bool:
+    """Whether a receipt under this name is that of a step."""
+    return "/" in name
 
 
 def token(worker: WorkerId, number: int) -> Token:

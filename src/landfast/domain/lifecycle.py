@@ -26,15 +26,17 @@ guard, and the state that it leads to. MOVES is derived from the tables above:
 
                     to work             to shelf                     to history
     from work       release             retry, pause, bury, ...      finish, dismiss
-    from shelf      requeue, admit      bury, discard, erase         finish, by a zombie
+    from shelf      requeue, hasten     bury, discard, erase         close; finish, by a zombie
     from history    replay, recover
 
 Each driver has one statement for each of these seven kinds, called as the kind is (`work_to_shelf.sql`), which takes
 signal, states and guard as parameters. No statement names a state. What differs from signal to signal is how its events
 are found (those of a type, those whose switch is gone, these ids): that is a statement of its own, `*_candidates.sql`.
-Two signals have statements of their own, because they are sent many times a second to whatever is next: `claim*` and
-`wake`. A move adds one line of history; these two add none.
+Three signals have statements of their own, because they are sent many times a second to whatever is next: `claim*`,
+`wake` and `lane_*` (for `promote`). A move adds one line of history; these three add none.
 
+A *lane* is the events of one entity, in order. An event *holds* its lane, in whichever state, until ordered handlers
+have passed it: what comes after it is queued, and promoted in the transaction that passes it (domain/holding.py).
 So a new state is a row in these tables, one migration in each driver that lets the shelf hold it, and its candidates.
 ADR 27 lists every file that such a change touches.
 """
@@ -58,8 +60,13 @@ class State(StrEnum):
     """Stored and never tried: an operator says whether it is processed at all."""
     PAUSED = "paused"
     """Its source or its handler is switched off."""
+    PARKED = "parked"
+    """A lifecycle of the user's does not allow it yet: it waits until its entity moves, or until its deadline."""
+    QUEUED = "queued"
+    """An earlier event of its lane is not passed yet."""
     DONE = "done"
-    """Every matching handler has its `done` receipt; or none matched, and its source says that none has to."""
+    """Every matching handler has its `done` receipt; or none matched, and its source says that none has to; or it was
+    dead, and an operator closed it."""
     DEAD = "dead"
     """Waits for an operator."""
 
@@ -80,20 +87,34 @@ class Signal(StrEnum):
     """Dead before any handler saw it."""
     PAUSE = "pause"
     """What would process it is switched off."""
+    PARK = "park"
+    """A lifecycle does not allow it from the state that its entity is in."""
     FINISH = "finish"
     """Follows `done` receipts, whoever holds the lease."""
     BURY = "bury"
     """Follows a tombstone receipt, whoever holds the lease."""
+    QUEUE = "queue"
+    """An earlier event of its lane is not passed yet."""
     WAKE = "wake"
+    PROMOTE = "promote"
+    """Nothing earlier holds its lane any more."""
     REQUEUE = "requeue"
     RESUME = "resume"
     """The switch that paused it is in force no longer."""
+    STIR = "stir"
+    """The entity that it is parked for has moved."""
     ADMIT = "admit"
     """An operator lets a held event in."""
     DISCARD = "discard"
     """An operator decides that a held event is never processed."""
     ERASE = "erase"
     """An operator has what it brought destroyed. What is done stays done, and needs no signal."""
+    HASTEN = "hasten"
+    """An operator has a delayed event tried now."""
+    CLOSE = "close"
+    """An operator decides that nothing more is done about a dead letter. It owes no receipt, and can be replayed."""
+    SKIP = "skip"
+    """An operator has its lane go on without a dead letter that blocks it. It stays one, and can be replayed."""
     REPLAY = "replay"
     """An operator starts run + 1."""
     RECOVER = "recover"
@@ -111,21 +132,30 @@ TRANSITIONS: dict[tuple[State, Signal], State] = {
     (State.CLAIMED, Signal.DISMISS): State.DONE,
     (State.CLAIMED, Signal.REFUSE): State.DEAD,
     (State.CLAIMED, Signal.PAUSE): State.PAUSED,
+    (State.CLAIMED, Signal.QUEUE): State.QUEUED,
+    (State.CLAIMED, Signal.PARK): State.PARKED,
     # By whoever knows of the receipts, token or not:
     (State.READY, Signal.FINISH): State.DONE,
     (State.CLAIMED, Signal.FINISH): State.DONE,
     (State.DELAYED, Signal.FINISH): State.DONE,
     (State.UNHANDLED, Signal.FINISH): State.DONE,
     (State.PAUSED, Signal.FINISH): State.DONE,
+    (State.QUEUED, Signal.FINISH): State.DONE,
+    (State.PARKED, Signal.FINISH): State.DONE,
     (State.READY, Signal.BURY): State.DEAD,
     (State.CLAIMED, Signal.BURY): State.DEAD,
     (State.DELAYED, Signal.BURY): State.DEAD,
     (State.UNHANDLED, Signal.BURY): State.DEAD,
     (State.PAUSED, Signal.BURY): State.DEAD,
-    # By time, by a deploy, by an operator:
+    (State.QUEUED, Signal.BURY): State.DEAD,
+    (State.PARKED, Signal.BURY): State.DEAD,
+    # By its lane, by time, by a deploy, by an operator:
+    (State.QUEUED, Signal.PROMOTE): State.READY,
     (State.DELAYED, Signal.WAKE): State.READY,
+    (State.PARKED, Signal.WAKE): State.READY,
     (State.UNHANDLED, Signal.REQUEUE): State.READY,
     (State.PAUSED, Signal.RESUME): State.READY,
+    (State.PARKED, Signal.STIR): State.READY,
     (State.HELD, Signal.ADMIT): State.READY,
     (State.HELD, Signal.DISCARD): State.DEAD,
     (State.READY, Signal.ERASE): State.DEAD,
@@ -133,8 +163,14 @@ TRANSITIONS: dict[tuple[State, Signal], State] = {
     (State.UNHANDLED, Signal.ERASE): State.DEAD,
     (State.HELD, Signal.ERASE): State.DEAD,
     (State.PAUSED, Signal.ERASE): State.DEAD,
+    (State.QUEUED, Signal.ERASE): State.DEAD,
+    (State.PARKED, Signal.ERASE): State.DEAD,
     (State.DEAD, Signal.ERASE): State.DEAD,
+    (State.DELAYED, Signal.HASTEN): State.READY,
+    (State.DEAD, Signal.CLOSE): State.DONE,
+    (State.DEAD, Signal.SKIP): State.DEAD,
     (State.UNHANDLED, Signal.REPLAY): State.READY,
+    (State.PARKED, Signal.REPLAY): State.READY,
     (State.DONE, Signal.REPLAY): State.READY,
     (State.DEAD, Signal.REPLAY): State.READY,
     (State.DONE, Signal.RECOVER): State.READY,
@@ -154,11 +190,13 @@ PLACES: dict[State, Place] = {
     State.UNHANDLED: Place.SHELF,
     State.HELD: Place.SHELF,
     State.PAUSED: Place.SHELF,
+    State.PARKED: Place.SHELF,
     State.DEAD: Place.SHELF,
+    State.QUEUED: Place.SHELF,
     State.DONE: Place.HISTORY,
 }
 
-TIMED = frozenset({State.DELAYED})
+TIMED = frozenset({State.DELAYED, State.PARKED})
 """Those that have a time at which they are due, and no others do."""
 
 COUNTED = frozenset({State.UNHANDLED})
@@ -186,14 +224,21 @@ GUARDS: dict[Signal, Guard] = {
     Signal.DISMISS: Guard.TOKEN,
     Signal.REFUSE: Guard.TOKEN,
     Signal.PAUSE: Guard.TOKEN,
+    Signal.QUEUE: Guard.TOKEN,
+    Signal.PARK: Guard.TOKEN,
     Signal.FINISH: Guard.RUN,
     Signal.BURY: Guard.RUN,
     Signal.WAKE: Guard.STATE,
+    Signal.PROMOTE: Guard.STATE,
     Signal.REQUEUE: Guard.STATE,
     Signal.RESUME: Guard.STATE,
+    Signal.STIR: Guard.STATE,
     Signal.ADMIT: Guard.STATE,
     Signal.DISCARD: Guard.STATE,
     Signal.ERASE: Guard.STATE,
+    Signal.HASTEN: Guard.STATE,
+    Signal.CLOSE: Guard.STATE,
+    Signal.SKIP: Guard.STATE,
     Signal.REPLAY: Guard.STATE,
     Signal.RECOVER: Guard.STATE,
 }

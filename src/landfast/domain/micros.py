@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from landfast.domain.outcome import LONGEST_DELAY
+LONGEST_DELAY = 10 * 365 * 86_400.0
+"""Seconds: ten years. What a handler asks for may be any number, and calendars and integers end."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

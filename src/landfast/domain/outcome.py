@@ -7,11 +7,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from landfast.domain.ids import EventId, HandlerName, ReceiptDigest, Token
-from landfast.domain.lifecycle import Signal
+from landfast.domain.lane import Lane, LanePlace
+from landfast.domain.lifecycle import LEADS_TO, PLACES, Place, Signal
 from landfast.domain.text import storable
+
+if TYPE_CHECKING:
+    from landfast.domain.lane_memory import StateKey
 
 
 class Outcome(StrEnum):
@@ -57,10 +61,35 @@ class Tries:
     came_to: Outcome | None = None
     """What its receipt says, where it has one and the event goes on for another handler's sake. The fact stays with the
     event until a replay, because this handler may be gone from the code by then."""
+    is_alone: bool = False
+    """This run is a replay of this handler alone: no other runs in it."""
+    parked: datetime | None = None
+    """Since when its lifecycle keeps it from running."""
 
 
-LONGEST_DELAY = 10 * 365 * 86_400.0
-"""Seconds: ten years. What a handler asks for may be any number, and calendars and integers end."""
+def alone(tries: Mapping[HandlerName, Tries]) -> HandlerName | None:
+    """The handler that this run is a replay of, if it is of one alone."""
+    return next((name for name, made in tries.items() if made.is_alone), None)
+
+
+class NextRun(NamedTuple):
+    """How a replay starts a run."""
+
+    forced: bool = False
+    """Handlers that are done run again, too."""
+    only: HandlerName | None = None
+    """The one that runs, where it is one alone."""
+
+    @property
+    def tries(self) -> Mapping[HandlerName, Tries]:
+        """That it begins with."""
+        return NO_TRIES if self.only is None else {self.only: Tries(is_alone=True)}
+
+    @property
+    def reason(self) -> str:
+        """In its line of history."""
+        return ", ".join(["forced"] * self.forced + ([] if self.only is None else [f"only {self.only}"]))
+
 
 NO_TRIES: Mapping[HandlerName, Tries] = MappingProxyType({})
 
@@ -72,11 +101,13 @@ class Attempt:
     handler: str
     number: int
     outcome: str
-    """done, skipped, retry, postpone, dead."""
+    """done, no_writes, superseded, skipped, retry, postpone, dead."""
     milliseconds: float = 0.0
     error: str = ""
     message: str = ""
     trace: str = ""
+    is_late: bool = False
+    """A later event of its lane was processed before it."""
 
     def storable(self) -> Attempt:
         return replace(
@@ -109,6 +140,16 @@ class Claim:
     received_at: datetime
     headers: bytes
     body: bytes
+    place: LanePlace | None = None
+    """In its lane. None of an event that was recorded before it had one, and whose source is not ordered."""
+    holds: bool = False
+    """Its lane waits for it, and it waits for its lane. Not so of a replay that its lane has passed before."""
+    is_behind: bool = False
+    """An earlier event of its lane is not passed, and is not ours: ordered handlers do not run now."""
+
+    @property
+    def lane(self) -> Lane | None:
+        return (self.source, self.entity) if self.holds and self.entity is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,19 +170,53 @@ class Settlement:
     """A word for machines: attempts_exhausted, gave_up, permanent, crash_loop, malformed_body, time_exhausted, ..."""
     error: str = ""
     """The error's class name, for filters."""
+    line: str = ""
+    """Of the user's code in which it failed, such as `shop.py:14`."""
     message: str = ""
     handlers: tuple[HandlerName, ...] = ()
     """For FINISH: every handler that has its `done` receipt for this event, whichever claim it ran in."""
+    lane: Lane | None = None
+    """The lane that the event held when it was claimed."""
+    is_passed: bool = False
+    """No ordered handler has anything more to do with it: what comes after it in its lane may run."""
+    stirs: tuple[str, ...] = ()
+    """What other events may be parked for, and has changed: it is told before this is settled."""
+    waits_for: StateKey | None = None
+    """For PARK: the state that must change."""
+    seen: str | None = None
+    """For PARK: what it was."""
+
+    @property
+    def moves_its_lane(self) -> bool:
+        """Whether its lane may have to wait for it no longer. Whoever queues an event looks again, too: what it waited
+        for may have been passed since it was claimed."""
+        return self.is_passed or self.signal is Signal.QUEUE or PLACES[LEADS_TO[self.signal]] is Place.HISTORY
+
+
+DISCARDED = "discarded"
+"""The reason of what an operator decided not to process."""
 
 
 def decided(event: EventId, signal: Signal, *, reason: str, message: str = "") -> Settlement:
-    """What an operator decides about an event that nobody holds: such a signal is guarded by neither run nor token."""
-    return Settlement(event, 0, Token(b""), signal, reason=reason, message=message)
+    """What an operator decides about an event that nobody holds: such a signal is guarded by neither run nor token. Its
+    lane waits for it no longer."""
+    return Settlement(event, 0, Token(b""), signal, reason=reason, message=message, is_passed=True)
+
+
+def skipped(event: EventId) -> Settlement:
+    """What a dead letter comes to whose lane an operator has go on."""
+    return decided(event, Signal.SKIP, reason="skipped")
 
 
 def discarded(event: EventId, held_for: str) -> Settlement:
     """What a held event comes to that an operator does not let in."""
-    return decided(event, Signal.DISCARD, reason="discarded", message=f"was held: {held_for}")
+    return decided(event, Signal.DISCARD, reason=DISCARDED, message=f"was held: {held_for}")
+
+
+def closed(event: EventId, why: str) -> Settlement:
+    """What a dead letter comes to that an operator closes. Why is a text of its line, which erasure reaches."""
+    reason = Attempt("", 0, DISCARDED, message=why)
+    return replace(decided(event, Signal.CLOSE, reason=DISCARDED), attempts=(reason,))
 
 
 def without_body(event: EventId, run: int, token: Token) -> Settlement:
@@ -154,6 +229,14 @@ def unopened(claim: Claim, why: str) -> Settlement:
     """What a claim comes to whose body is sealed and does not open: no other worker can do better."""
     return Settlement(claim.event_id, claim.run, claim.token, Signal.REFUSE, reason="not_opened", message=why)
 
+
+NO_WRITES = "no_writes"
+"""The outcome of an attempt that is done although its handler never used its transaction, and the reason of a line of
+history that has one."""
+
+SUPERSEDED = "superseded"
+"""The outcome of an attempt that is done without its handler, because a newer event of the same entity is done; and the
+reason of a line of history that has one."""
 
 NO_MASTER_KEY = "no_master_key"
 """The reason of what waits for a worker that has the master key."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from landfast.domain.erasure import without_texts
 from landfast.domain.ids import EventId, HandlerName, Token, worker_of
+from landfast.domain.lane import LanePlace
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import NO_TRIES, Attempt, Tries
 
@@ -26,12 +28,18 @@ class EventSummary:
     error: str = ""
     message: str = ""
     handler: str = ""
+    line: str = ""
+    """Of the user's code in which it failed, where it waits or is dead."""
+    since: datetime | None = None
+    """Since when it waits, or is dead. None where an earlier version shelved it."""
     due_at: datetime | None = None
     """When a delayed event is tried again."""
     redelivered: int = 0
     """How often the sender delivered it again."""
     erased_at: datetime | None = None
     """When an operator had its content erased. What it was and what became of it is still known."""
+    body_expired_at: datetime | None = None
+    """When its headers and body were removed because they were old enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,10 @@ class HistoryLine:
     reason: str = ""
     who: str = ""
     """The operator, for what an operator did."""
+
+    def without_texts(self) -> HistoryLine:
+        """What a sealed inbox shows to everybody, too."""
+        return replace(self, attempts=without_texts(self.attempts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +87,34 @@ class EventRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingLane:
+    """A lane that does not move, and the event that it waits for: the first that holds it."""
+
+    source: str
+    entity: str
+    waiting: int
+    """How many events are queued in it."""
+    event_id: EventId
+    state: State
+    since: datetime | None
+    """Since when that one is in its state, where that is known."""
+    handler: str = ""
+    reason: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InLane:
+    """Where one event stands in its lane."""
+
+    place: LanePlace
+    behind: EventId | None
+    """The first event that holds the lane before it. None where it is the first itself."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cursor:
-    """A place in a listing, newest first: rows strictly older than this follow."""
+    """A place in a listing: rows that are strictly older follow, or newer ones where the oldest come first."""
 
     received_at: datetime
     event_id: EventId

@@ -12,8 +12,10 @@ class SwitchKind(StrEnum):
     """Paused by an operator: its events are stored and not processed."""
     HANDLER = "handler"
     """Paused by an operator: the event's other handlers run."""
+    DEPENDENCY = "dependency"
+    """Paused by an operator: handlers and effects that use it wait."""
     BREAKER = "breaker"
-    """Opened by a worker that saw a handler fail too often."""
+    """Opened by a worker that saw a handler fail too often, or what it depends on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class Switch:
     who: str
     """The operator or the worker who threw it."""
     at: datetime
+    """Since when it is in force. A breaker whose probes fail is open all the time."""
     until: datetime | None = None
     """When it is in force no longer; None for until somebody lifts it."""
     at_once: bool = False

@@ -15,16 +15,27 @@ from landfast.domain.census import Census, TallyReport
 from landfast.domain.delivery import Delivery, Difference, Recorded
 from landfast.domain.filter import Filter
 from landfast.domain.flow import Flow, Look
-from landfast.domain.ids import BootId, EventId, InboxId, Token, WorkerId
+from landfast.domain.ids import BootId, EventId, HandlerName, InboxId, Token, WorkerId
 from landfast.domain.outcome import Claim, Settlement
-from landfast.domain.summary import Cursor, EventRecord, EventSummary
+from landfast.domain.summary import Cursor, EventRecord, EventSummary, HistoryLine
 from landfast.domain.switch import Switch, SwitchKind
 from landfast.domain.unhandled import UnhandledCount
+from landfast.ports.alerts import Alerting
 from landfast.ports.audit import Auditable
 from landfast.ports.erasure import ErasableInbox
+from landfast.ports.failures import Failures
+from landfast.ports.jobs import JobBoard
 from landfast.ports.journal import Journal
+from landfast.ports.lanes import Lanes
+from landfast.ports.operator_log import OperatorLog
+from landfast.ports.rates import Rates
+from landfast.ports.reconciliation import Reconciling
+from landfast.ports.retention import RetainingInbox
+from landfast.ports.room import RoomyInbox
 from landfast.ports.sealed import KeyStore
 from landfast.ports.store import Store
+from landfast.ports.tokens import Tokens
+from landfast.ports.turnstile import Turnstiles
 
 
 class Recorder(Journal, Protocol):
@@ -66,7 +77,10 @@ class Workbench(Protocol):
         """Lease up to `limit` ready events, oldest first, for `lease` seconds: of these flows as `flows` told them, or
         of all. Of all, delayed events that are due are woken first. Never returns a suspect or an expired claim. No
         event is leased twice at a time. Claiming changes no counter. An event whose body is missing is refused at
-        once, `body_missing`, and not returned."""
+        once, `body_missing`, and not returned.
+        An event that holds its lane `is_behind` where an earlier one holds it too and is not leased by this claim. Of
+        a lane of which the claim has the front, what is queued right after it is leased along, in the order of places,
+        `limit` of all lanes at most, up to the first that is a suspect or waits for something else."""
         ...
 
     async def flows(self, *, is_thorough: bool = False) -> Look:
@@ -82,6 +96,13 @@ class Workbench(Protocol):
         now on and must run alone. If it was a suspect already when its lease expired, its crashes grow by one."""
         ...
 
+    async def claim_event(self, event: EventId, *, token: Token, lease: float, held_for: str) -> Claim | None:
+        """Lease this very event for `lease` seconds, if it is ready, or if its lease has expired. One that is held for
+        this reason is admitted first, an unhandled one requeued, each with its line of history, and nobody else can
+        claim it in between. Otherwise None, and nothing changes. No counter changes, and of several who ask at the
+        same time, one gets it."""
+        ...
+
     async def has_suspects(self) -> bool:
         """Whether `claim_suspect` would find one."""
         ...
@@ -95,7 +116,9 @@ class Workbench(Protocol):
         """Apply each; True where it took effect. FINISH and BURY match event and run, under any token or none; the
         other signals match event, run and token. What does not match, or is not legal from the current state, changes
         nothing. Each one that took effect adds one line of history. The suspect mark and the crash count
-        survive RELEASE, POSTPONE and RETRY."""
+        survive RELEASE, POSTPONE, RETRY and QUEUE.
+        An event that is passed holds its lane no longer. Where a settlement leaves a lane whose first queued event is
+        held up by nothing, that is ready in the same COMMIT, and as old as it was."""
         ...
 
     async def abandon(self, *, worker: WorkerId) -> int:
@@ -112,11 +135,21 @@ class Workbench(Protocol):
         `limit`; how many."""
         ...
 
+    async def order(self, sources: Sequence[str]) -> None:
+        """From now on, what these sources send holds its lane, where it names an entity; and so does what they have
+        sent already and is ready, claimed, delayed or paused, in its first run. Again, it changes nothing."""
+        ...
+
     async def resume(self, *, limit: int) -> int:
         """Make paused events ready whose switch is in force no longer, oldest first, at most `limit`; how many. The
         reason of a paused event names its switch, as `domain.switch` does: so a switch that is lifted while a worker
         pauses an event for it, or by one that dies right after, leaves nothing behind. Each adds one line of
         history."""
+        ...
+
+    async def stir(self, reasons: Sequence[str]) -> int:
+        """Make every event ready that is parked for one of these reasons, oldest first; how many. Each adds one line of
+        history. One that is parked after it is not found, however close."""
         ...
 
 
@@ -137,23 +170,39 @@ class Archive(Protocol):
         """Everything counted, in one short snapshot: from counters, however many events there are."""
         ...
 
-    async def find(self, wanted: Filter, *, limit: int, after: Cursor | None = None) -> Sequence[EventSummary]:
-        """Events that match, newest first, strictly after the cursor."""
+    async def find(
+        self, wanted: Filter, *, limit: int, after: Cursor | None = None, oldest_first: bool = False
+    ) -> Sequence[EventSummary]:
+        """Events that match, newest first or oldest first, strictly after the cursor. A message is found by its clear
+        text, where it is sealed, too; nothing but the messages of what matches otherwise is opened for it."""
         ...
 
     async def count(self, wanted: Filter, *, at_most: int) -> int:
         """How many match, counting no further than `at_most`."""
         ...
 
+    async def horizon(self, *, after: Cursor | None, events: int) -> datetime | None:
+        """When the event arrived that is so many places behind the cursor, newest first, or behind the newest; None
+        where there are not so many. It costs as much as those places, and no body is read."""
+        ...
+
     async def show(self, event: EventId) -> EventRecord | None: ...
+
+    async def lately(self, *, limit: int) -> Sequence[HistoryLine]:
+        """The newest lines of history, newest first, without the messages and traces of their attempts. By their
+        number, so that it costs the same behind any history."""
+        ...
 
     async def expand(self, prefix: str) -> Sequence[EventId]:
         """The ids that begin with these hexadecimal digits, two at most: one is an answer, two are a question."""
         ...
 
-    async def replay(self, events: Sequence[EventId], *, forced: bool, who: str) -> int:
+    async def replay(
+        self, events: Sequence[EventId], *, forced: bool, who: str, only: HandlerName | None = None
+    ) -> int:
         """Start run + 1 for each that is done, dead or unhandled, with fresh tries and no suspicion; how many. The
-        others change nothing. Each adds one line of history that says who."""
+        others change nothing. Each adds one line of history that says who. With `only`, the tries of the new run say
+        that this handler runs alone, until the run ends."""
         ...
 
     async def recover(self, events: Sequence[EventId], *, who: str) -> int:
@@ -214,7 +263,7 @@ class Switchboard(Protocol):
         self, kind: SwitchKind, name: str, *, why: str, who: str, lasting: float | None = None, at_once: bool = False
     ) -> None:
         """In force from now on, for so many seconds or until it is lifted. One that was thrown before is
-        replaced."""
+        replaced; it is in force since that time, unless it ran out more than five minutes ago."""
         ...
 
     async def lift(self, kind: SwitchKind, name: str) -> bool:
@@ -222,5 +271,27 @@ class Switchboard(Protocol):
         ...
 
 
-class Inbox(Recorder, Workbench, Archive, Auditable, Memory, Switchboard, ErasableInbox, KeyStore, Store, Protocol):
+class Inbox(
+    Recorder,
+    Workbench,
+    Archive,
+    Failures,
+    Lanes,
+    JobBoard,
+    Auditable,
+    Memory,
+    Switchboard,
+    Turnstiles,
+    Rates,
+    OperatorLog,
+    Reconciling,
+    Tokens,
+    Alerting,
+    ErasableInbox,
+    RetainingInbox,
+    RoomyInbox,
+    KeyStore,
+    Store,
+    Protocol,
+):
     """Every view of one inbox: what one driver object is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -114,6 +114,21 @@ class KeyNeeded(LandfastError):  # noqa: N818 - a request to the caller, not an 
         """The provider keeps all its keys there: no request can name another address."""
 
 
+class Believed(NamedTuple):
+    """What an ordinary request brings, and the secret that signed it."""
+
+    secret: Secret
+    found: Found
+
+
+ReadOrdinary = Callable[[Sequence[bytes], bytes, datetime, float], Believed | None]
+"""The values of a request's headers, its body and the time, twice: what it brings, if all of it is as usual and its
+signature is right. None is no refusal: `present`, `verify`, `handshake` and `find` have to look at that request."""
+
+Shaped = Callable[[Sequence[bytes]], ReadOrdinary | None]
+"""The names of a request's headers, in small letters and none of them twice: what reads their values."""
+
+
 class Found(Protocol):
     """An event in a request. Of a duplicate, nothing but its key is ever read."""
 
@@ -195,6 +210,11 @@ class Provider(Protocol):
     @property
     def signs_once(self) -> bool:
         """Whether some of its proofs do not bind the body, and are another for each request."""
+        ...
+
+    def ordinary(self, secrets: Sequence[Secret], *, tolerance: float) -> Shaped | None:
+        """What reads POSTs of the usual form, without a query, much faster; None where there is none. It comes to what
+        the others come to, step by step, or to nothing."""
         ...
 
     def proof(self, signature: Signature, proven: Proven) -> bytes | None:

@@ -1,0 +1,1 @@
+"""Alerts, pure: what is looked at, which rule finds what in it, and when somebody is told."""
