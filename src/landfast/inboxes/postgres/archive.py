@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from landfast.domain.ids import EventId, InboxId, ids_from
+from landfast.domain.ids import EventId, HandlerName, InboxId, ids_from
 from landfast.domain.lifecycle import Signal
-from landfast.domain.summary import EventRecord, in_hand_of
+from landfast.domain.outcome import NextRun
+from landfast.domain.summary import EventRecord, HistoryLine, in_hand_of
 from landfast.inboxes.postgres import boxes, moves, rows
 from landfast.inboxes.postgres.connection import Connections
 from landfast.inboxes.postgres.statements import SQL
@@ -44,15 +45,21 @@ class Archiving:
             record = EventRecord(rows.summary(row), *content, history, tries, in_hand)
             return await boxes.open_record(connection, self._seal, record)
 
+    async def lately(self, *, limit: int) -> Sequence[HistoryLine]:
+        async with self._connections.working() as connection:
+            return [rows.line(line).without_texts() for line in await connection.fetch(SQL["lately"], limit)]
+
     async def expand(self, prefix: str) -> Sequence[EventId]:
         async with self._connections.working() as connection:
             return [EventId(row["event_id"]) for row in await connection.fetch(SQL["expand"], *ids_from(prefix))]
 
-    async def replay(self, events: Sequence[EventId], *, forced: bool, who: str) -> int:
+    async def replay(
+        self, events: Sequence[EventId], *, forced: bool, who: str, only: HandlerName | None = None
+    ) -> int:
         # Dead before the COMMIT: nothing was replayed, and asking again starts the same run.
         async with self._connections.transaction() as connection:
             await connection.execute(SQL["lock"], events)
-            return await moves.make_ready(connection, Signal.REPLAY, events, who=who, forced=forced)
+            return await moves.make_ready(connection, Signal.REPLAY, events, who=who, how=NextRun(forced, only))
 
     async def recover(self, events: Sequence[EventId], *, who: str) -> int:
         # Dead before the COMMIT: the events are done as before, and the next recovery finds them again.

@@ -31,6 +31,13 @@ SILENT_AFTER = 10.0
 FOLDED_AFTER = 3_600.0
 """Seconds after its goodbye until a boot is folded into the totals: whatever it left in flight has come by then."""
 
+FORGOTTEN_AFTER = 86_400.0
+"""Seconds after its goodbye until nothing tells of a boot any more but what it counted."""
+
+SILENT_FORGOTTEN_AFTER = 365 * 86_400.0
+"""Seconds of silence after which a boot without a goodbye is over, too. A process that was stopped, or a machine that
+slept, reports all that it counted since it began: what was folded meanwhile would be counted twice."""
+
 SLOTS_FOLDED_AFTER = 86_400.0
 """Seconds of silence after which a boot counts in no row any more: a batch in flight is refused long before."""
 
@@ -45,7 +52,7 @@ class Counting:
     _connections: Connections
 
     async def census(self) -> Census:
-        await self._carry()
+        await carry(self._connections, worth=CARRIED_FROM)
         # One snapshot, or an event that moves between two counts would be counted twice or never. It is short: what is
         # stored, and what is done up to a mark, is counted already.
         async with self._connections.transaction(isolation="repeatable_read") as connection:
@@ -78,38 +85,43 @@ class Counting:
             running_boots=alive["running"],
             unclean_boots=alive["unclean"],
             oldest_ready=work["oldest_ready"],
-            meters={row["name"]: row["value"] for row in meters},
+            meters=folded.with_meters({row["name"]: row["value"] for row in meters}),
             boots=tuple(boots),
             stored=stored,
             at=alive["now"],
             heard_since=alive["heard_since"],
+            expired=folded.expired,
         )
 
-    async def _carry(self) -> None:
-        """Move forward what cannot change any more: boots that ended in order, and lines that are complete."""
-        async with self._connections.working() as connection:
-            # One statement each: dead before its COMMIT, nothing was folded.
-            await connection.execute(SQL["fold_boots"], FOLDED_AFTER)
-            await connection.execute(SQL["fold_slots"], SLOTS_FOLDED_AFTER)
-            newest = await connection.fetchval(SQL["history_last"])
-            if newest - await connection.fetchval(SQL["done_mark"], State.DONE) <= CARRIED_FROM:
-                return
-            upto = await complete_to(connection)
-        while await self._carry_done(upto):
-            pass
 
-    async def _carry_done(self, upto: int) -> bool:
-        """Whether there was anything left. Dead before the COMMIT: neither the sum nor its mark has moved."""
-        async with self._connections.transaction() as connection:
-            after = await connection.fetchval(
-                SQL["done_mark_lock"], State.DONE
-            )  # of two at a time, the second finds it moved
-            end = min(upto, after + LINES_AT_ONCE)
-            if end <= after:
-                return False
-            await connection.execute(SQL["carry_done"], State.DONE, after, end)
-            await connection.execute(SQL["done_mark_move"], State.DONE, end)
-        return True
+async def carry(connections: Connections, *, worth: int) -> None:
+    """Move forward what cannot change any more: boots that ended in order, and lines that are complete, where there are
+    more of them than `worth`."""
+    async with connections.working() as connection:
+        # One statement each: dead before its COMMIT, nothing was folded.
+        await connection.execute(SQL["fold_boots"], FOLDED_AFTER, SILENT_FORGOTTEN_AFTER)
+        await connection.execute(SQL["fold_slots"], SLOTS_FOLDED_AFTER)
+        await connection.execute(SQL["forget_boots"], FORGOTTEN_AFTER, SILENT_FORGOTTEN_AFTER, GAUGES, LARGEST)
+        newest = await connection.fetchval(SQL["history_last"])
+        if newest - await connection.fetchval(SQL["done_mark"], State.DONE) <= worth:
+            return
+        upto = await complete_to(connection)
+    while await _carry_done(connections, upto):
+        pass
+
+
+async def _carry_done(connections: Connections, upto: int) -> bool:
+    """Whether there was anything left. Dead before the COMMIT: neither the sum nor its mark has moved."""
+    async with connections.transaction() as connection:
+        after = await connection.fetchval(
+            SQL["done_mark_lock"], State.DONE
+        )  # of two at a time, the second finds it moved
+        end = min(upto, after + LINES_AT_ONCE)
+        if end <= after:
+            return False
+        await connection.execute(SQL["carry_done"], State.DONE, after, end)
+        await connection.execute(SQL["done_mark_move"], State.DONE, end)
+    return True
 
 
 def _boots(

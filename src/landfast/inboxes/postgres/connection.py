@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from landfast.domain.errors import ConfigError, InboxUnavailableError, RowRefusedError
-from landfast.postgres_types import KnowingConnection
+from landfast.domain.errors import ConfigError, InboxUnavailableError, RowRefusedError, TookTooLongError
+from landfast.postgres_pooling import connecting, is_pooled
+from landfast.statement_limit import statement_seconds
 
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record] | asyncpg.Connection[asyncpg.Record]"
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
@@ -29,8 +30,7 @@ RECORDING = 3
 
 _SESSION = "SET plan_cache_mode = force_custom_plan; SET jit = off"
 # A plan that was made while a table was small would be kept when it has grown, and a batch of 500 is not one of 10:
-# planning anew costs 0.3 ms a batch. Behind PgBouncer these settings may reach other sessions, and do them no harm;
-# synchronous_commit would, so each statement that wants its own sets it for itself.
+# planning anew costs 0.3 ms a batch. Behind a pooler nothing is set: the next transaction has another session.
 
 _GONE = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 _NO_TABLES = (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError)
@@ -44,13 +44,16 @@ class Connections:
         self._size = pool
         self._recording: Pool | None = None
         self._working: Pool | None = None
+        self.is_pooled = False
+        """Whether PgBouncer or the like is in between."""
 
     async def open(self) -> None:
         """Connect both pools; ConfigError where the address is wrong, InboxUnavailableError where nobody answers."""
         if self._working is None:
-            self._recording = await _pool(self._dsn, RECORDING)
+            self.is_pooled = await _is_pooled(self._dsn)
+            self._recording = await _pool(self._dsn, RECORDING, pooled=self.is_pooled)
             try:
-                self._working = await _pool(self._dsn, self._size)
+                self._working = await _pool(self._dsn, self._size, pooled=self.is_pooled)
             except BaseException:
                 await self.close()
                 raise
@@ -74,8 +77,15 @@ class Connections:
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[Connection]:
+        seconds = statement_seconds()
         async with _borrowed(self._working) as connection:
-            yield connection
+            if seconds is None:
+                yield connection
+                return
+            # For this transaction alone, so that it holds behind a pooler, too.
+            async with connection.transaction():
+                await connection.execute(f"SET LOCAL statement_timeout = {max(1, int(seconds * 1000))}")
+                yield connection
 
     @asynccontextmanager
     async def transaction(self, *, isolation: str = "read_committed") -> AsyncIterator[Connection]:
@@ -84,8 +94,22 @@ class Connections:
             yield connection
 
 
-async def _pool(dsn: str, size: int) -> Pool:
+async def _is_pooled(dsn: str) -> bool:
+    try:
+        connection = await asyncpg.connect(
+            dsn, statement_cache_size=0, timeout=CONNECTS_WITHIN, command_timeout=ANSWERS_WITHIN
+        )
+        try:
+            return await is_pooled(connection)
+        finally:
+            connection.terminate()
+    except (*_GONE, asyncpg.PostgresError, ValueError) as error:
+        raise _refusal(dsn, error) from None
+
+
+async def _pool(dsn: str, size: int, *, pooled: bool) -> Pool:
     pool: Pool | None = None
+    how = connecting(pooled=pooled) | {"reset": _keep, "init": None if pooled else _init}
     try:
         # No floor: the pool would log a traceback for each try to restore it while the server is away.
         pool = await asyncpg.create_pool(
@@ -93,11 +117,9 @@ async def _pool(dsn: str, size: int) -> Pool:
             min_size=0,
             max_size=size,
             max_inactive_connection_lifetime=0,
-            init=_init,
-            reset=_keep,
             timeout=CONNECTS_WITHIN,
             command_timeout=ANSWERS_WITHIN,
-            connection_class=KnowingConnection,
+            **how,
         )
         async with pool.acquire():
             return pool
@@ -132,6 +154,8 @@ async def _borrowed(pool: Pool | None) -> AsyncIterator[Connection]:
     except _GONE as error:
         raise InboxUnavailableError(f"the inbox did not answer: {_short(error)}") from error
     except asyncpg.PostgresError as error:
+        if isinstance(error, asyncpg.QueryCanceledError) and statement_seconds() is not None:
+            raise TookTooLongError(f"the inbox ended a statement: {_short(error)}") from error
         if error.sqlstate[:2] in _REFUSED:
             raise RowRefusedError(f"the inbox refuses a row: {_short(error)}") from error
         if isinstance(error, _NO_TABLES):

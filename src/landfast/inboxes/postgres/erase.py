@@ -9,7 +9,7 @@ from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.ids import EventId
 from landfast.domain.lifecycle import Signal
 from landfast.domain.outcome import decided
-from landfast.inboxes.postgres import moves, rows
+from landfast.inboxes.postgres import lanes, moves, rows
 from landfast.inboxes.postgres.connection import Connection, Connections
 from landfast.inboxes.postgres.statements import SQL
 from landfast.ports.clock import Clock
@@ -34,6 +34,8 @@ class Erasing:
         # Dead before the COMMIT: none of them is erased. After it: they are, and the files are not clean yet.
         async with self._connections.transaction() as connection:
             await connection.execute(SQL["lock"], events)
+            # Before the events themselves, as workers do: who passes the one before may be about to promote them.
+            await lanes.lock(connection, [tuple(row) for row in await connection.fetch(SQL["erase_lanes"], events)])
             free = await _in_nobodys_hands(connection, events)
             found = [EventId(row["event_id"]) for row in await connection.fetch(SQL["erase_found"], free)]
             if found:
@@ -86,10 +88,11 @@ async def _in_nobodys_hands(connection: Connection, events: Sequence[EventId]) -
 
 
 async def _erase(connection: Connection, events: Sequence[EventId], who: str) -> None:
+    ones = [decided(event, Signal.ERASE, reason=ERASED) for event in events]
+    # First, because its lane goes on, and is forgotten after that.
+    await moves.settle(connection, ones, moves.groups(ones), is_lazy=False, who=who)
     await connection.execute(SQL["erase_shelf"], events)
     await connection.execute(SQL["erase_work"], events)
-    ones = [decided(event, Signal.ERASE, reason=ERASED) for event in events]
-    await moves.settle(connection, ones, moves.groups(ones), is_lazy=False, who=who)
     await connection.execute(SQL["erase_body"], events, EMPTY_HEADERS, EMPTY_BODY)
     await connection.execute(SQL["erase_key"], events)
     lines = await connection.fetch(SQL["erase_lines"], events)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from landfast.domain.flow import FLOWS_AT_MOST, START, Flow, Look, Round
+import asyncpg
+
+from landfast.domain.flow import FLOWS_AT_MOST, START, Flow, Look, Name, Round
 from landfast.inboxes.postgres.connection import Connection
 from landfast.inboxes.postgres.statements import SQL
 from landfast.ports.clock import Clock
@@ -22,7 +24,7 @@ do makes it anyway: to rest instead would let an event of a new flow wait for th
 class Flows:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._places: dict[tuple[str, str], int] = {}
+        self._places: dict[Name, int] = {}
         self._rescanned_at = float("-inf")
         self._search_took = 0.0
         self._after = START
@@ -44,17 +46,23 @@ class Flows:
             self._after = look.after
         return Look([*ready.values()], is_all=is_search and len(ready) < FLOWS_AT_MOST)
 
-    async def _find(
-        self, connection: Connection, look: Round, *, is_search: bool
-    ) -> tuple[dict[tuple[str, str], Flow], bool]:
+    def rewind(self, seq: int) -> None:
+        """Something is ready at this place in the line again, of whichever flow."""
+        self._places = {name: min(place, seq) for name, place in self._places.items()}
+
+    async def _find(self, connection: Connection, look: Round, *, is_search: bool) -> tuple[dict[Name, Flow], bool]:
         """Flows that are known, or that this search finds, and whether the round is over."""
-        sources, types = [flow[0] for flow in self._places], [flow[1] for flow in self._places]
+        known = [[name[part] for name in self._places] for part in range(3)]
         places = [*self._places.values()]
-        found = await connection.fetch(SQL["flows"], sources, types, places, is_search, *look.after, FLOWS_AT_MOST)
+        found = await connection.fetch(SQL["flows"], *known, places, is_search, *look.after, FLOWS_AT_MOST)
         for row in found:
-            flow = row["source"], row["type"]
+            flow = _name(row)
             # One of which nothing is ready stays known, and is looked at from the same place.
             self._places[flow] = self._places.get(flow, 0) if row["first"] is None else row["first"]
-        is_over = look.is_over([(row["source"], row["type"]) for row in found if row["is_searched"]])
-        ready = [Flow(row["source"], row["type"], row["first"]) for row in found if row["first"] is not None]
-        return {(flow.source, flow.type): flow for flow in ready}, is_over
+        is_over = look.is_over([_name(row) for row in found if row["is_searched"]])
+        ready = [row for row in found if row["first"] is not None]
+        return {_name(row): Flow(row["source"], row["type"], row["first"], row["is_replay"]) for row in ready}, is_over
+
+
+def _name(row: asyncpg.Record) -> Name:
+    return row["source"], row["type"], row["is_replay"]

@@ -35,6 +35,11 @@ _LAZY = (
     " may undo what an operator did in the second before it; ALTER ROLE ... RESET synchronous_commit"
 )
 
+_POOLED = (
+    "a pooler such as PgBouncer is in between, so a worker hears at once only of what its own machine took in, and of"
+    " the rest within a second; where the database has a direct address, give that to store (LANDFAST_STORE)"
+)
+
 
 class Housekeeping:
     _connections: Connections
@@ -107,7 +112,8 @@ class Housekeeping:
         async with self._connections.working() as connection:
             # As this session would get it: a role or a database may have its own.
             setting = await connection.fetchval("SELECT current_setting('synchronous_commit')")
-        return [_LAZY] if setting == "off" else []
+        pooled = [_POOLED] if self._connections.is_pooled else []
+        return [_LAZY, *pooled] if setting == "off" else pooled
 
     async def _examine(self) -> tuple[list[str], list[str]]:
         """What makes it unsafe, and what is wrong besides."""

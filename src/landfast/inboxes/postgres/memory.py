@@ -8,7 +8,7 @@ from datetime import datetime
 
 from landfast.domain.delivery import Delivery, Difference
 from landfast.domain.ids import EventId
-from landfast.domain.outcome import LONGEST_DELAY
+from landfast.domain.micros import LONGEST_DELAY
 from landfast.domain.switch import Switch, SwitchKind
 from landfast.inboxes.postgres import boxes, rows
 from landfast.inboxes.postgres.connection import Connections

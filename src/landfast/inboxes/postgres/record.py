@@ -8,6 +8,7 @@ from landfast.domain.census import TOLD, TallyReport
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.ids import BootId
+from landfast.domain.lane import place_of
 from landfast.domain.lifecycle import State
 from landfast.domain.proofs import contradicted, first_bodies, have_proofs
 from landfast.inboxes.postgres.connection import Connection, Connections
@@ -127,4 +128,5 @@ def _columns(placed: Sequence[tuple[int, Delivery]], seal: Seal) -> list[list[ob
         [box.headers for box in sealed],
         [box.body for box in sealed],
         [box.data_key for box in sealed],
+        [place_of(delivery.occurred_at, delivery.received_at, place) for place, delivery in placed],
     ]

@@ -21,7 +21,7 @@ _tries = msgspec.json.Decoder(dict[HandlerName, Tries]).decode
 attempts_in = msgspec.json.Decoder(tuple[Attempt, ...]).decode
 
 
-def claim(row: asyncpg.Record) -> Claim:
+def claim(row: asyncpg.Record, *, is_behind: bool = False) -> Claim:
     return Claim(
         event_id=EventId(row["event_id"]),
         run=row["run"],
@@ -38,6 +38,9 @@ def claim(row: asyncpg.Record) -> Claim:
         received_at=row["received_at"],
         headers=row["headers"],
         body=row["body"],
+        place=row["place"],
+        holds=row["holds"],
+        is_behind=is_behind,
     )
 
 
@@ -56,9 +59,12 @@ def summary(row: asyncpg.Record) -> EventSummary:
         error=row["error"],
         message=row["message"],
         handler=row["handler"],
+        line=row["line"],
+        since=row["shelved_at"],
         due_at=row["due_at"],
         redelivered=row["redelivered"],
         erased_at=row["erased_at"],
+        body_expired_at=row["expired_at"],
     )
 
 
@@ -95,6 +101,11 @@ def tries(stored: bytes | None) -> Mapping[HandlerName, Tries]:
 def tries_json(made: Mapping[HandlerName, Tries]) -> bytes | None:
     """None where there are none to tell: those that are stored stay."""
     return _encode(dict(made)) if made else None
+
+
+def tries_stored(made: Mapping[HandlerName, Tries]) -> bytes:
+    """Those that a run begins with."""
+    return _encode(dict(made))
 
 
 def attempts_json(attempts: Sequence[Attempt]) -> bytes:

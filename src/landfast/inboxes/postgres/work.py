@@ -7,13 +7,16 @@ from collections.abc import Sequence
 import asyncpg
 
 from landfast.domain.flow import Flow, Look
-from landfast.domain.ids import Token, WorkerId
-from landfast.domain.lifecycle import MOVES, Signal
+from landfast.domain.holding import HOLD_AT_ONCE
+from landfast.domain.ids import EventId, Token, WorkerId
+from landfast.domain.lane import Front, Lane
+from landfast.domain.lifecycle import MOVES, Signal, State
 from landfast.domain.outcome import Claim, without_body
 from landfast.domain.unhandled import UnhandledCount
-from landfast.inboxes.postgres import boxes, moves, rows
+from landfast.inboxes.postgres import boxes, lanes, moves, rows
 from landfast.inboxes.postgres.connection import Connection, Connections
 from landfast.inboxes.postgres.flows import Flows
+from landfast.inboxes.postgres.lanes import Pull
 from landfast.inboxes.postgres.statements import SQL
 from landfast.ports.clock import Clock
 from landfast.sealing import Seal
@@ -42,6 +45,9 @@ FOLD_ABOVE = 1000
 """Rows of counters beyond one for each type, until they are made one: reading a thousand takes a third of a
 millisecond, and every settle that shelves adds one for each type."""
 
+STRANDED_AT_ONCE = 1_000
+"""Lanes that a worker has go on when it starts. As many events are in the hands of a worker that dies, at most."""
+
 
 class Working:
     _connections: Connections
@@ -58,13 +64,14 @@ class Working:
     ) -> Sequence[Claim]:
         async with self._connections.working() as connection:
             if flows is not None:
-                sources, types, first = zip(*flows, strict=True) if flows else ((), (), ())
-                found = await connection.fetch(SQL["claim_flows"], token, lease, limit, sources, types, first)
-                return await self._leased(connection, found)
+                names = zip(*(flow.name for flow in flows), strict=True) if flows else ((), (), ())
+                first = [flow.first for flow in flows]
+                found = await connection.fetch(SQL["claim_flows"], token, lease, limit, *names, first)
+                return await self._leased(connection, found, Pull(token, lease, limit))
             found = await self._claim(connection, token, lease, limit)
             if await self._wake(connection, enough=len(found) == limit) and len(found) < limit:
                 found += await self._claim(connection, token, lease, limit - len(found))
-            return await self._leased(connection, found)
+            return await self._leased(connection, found, Pull(token, lease, limit))
 
     async def flows(self, *, is_thorough: bool = False) -> Look:
         async with self._connections.working() as connection:
@@ -80,6 +87,15 @@ class Working:
             found = await connection.fetch(*ask, self._known_suspects)
             if not found and await self._search_all(connection):
                 found = await connection.fetch(*ask, self._known_suspects)
+            claims = await self._leased(connection, found)
+        return claims[0] if claims else None
+
+    async def claim_event(self, event: EventId, *, token: Token, lease: float, held_for: str) -> Claim | None:
+        # Dead before the COMMIT: it waits as before. After it: the lease expires.
+        async with self._connections.transaction() as connection:
+            found = await connection.fetch(SQL["claim_event"], token, lease, event)
+            if not found and await moves.make_claimable(connection, event, held_for):
+                found = await connection.fetch(SQL["claim_event"], token, lease, event)
             claims = await self._leased(connection, found)
         return claims[0] if claims else None
 
@@ -119,10 +135,39 @@ class Working:
             found = await connection.fetch(SQL["resume_candidates"], state, limit)
             return await moves.from_shelf(connection, move, found, is_lazy=True)
 
-    async def _leased(self, connection: Connection, found: Sequence[asyncpg.Record]) -> Sequence[Claim]:
+    async def stir(self, reasons: Sequence[str]) -> int:
+        # Dead before the COMMIT: whoever stirs has not told what it did yet, and its successor stirs again.
+        (move,) = MOVES[Signal.STIR]
+        async with self._connections.transaction() as connection:
+            found = await connection.fetch(SQL["stir_candidates"], sorted(set(reasons)))
+            return await moves.from_shelf(connection, move, found, is_lazy=True)
+
+    async def order(self, sources: Sequence[str]) -> None:
+        if not sources:
+            return
+        # Dead before the COMMIT: the next worker that starts does it. What is recorded from then on holds its lane.
+        async with self._connections.transaction() as connection:
+            new = [row["source"] for row in await connection.fetch(SQL["order_sources"], sources)]
+            if new:
+                await connection.execute(SQL["order_lock"])
+                await connection.execute(SQL["order_work"], new)
+                await connection.execute(SQL["order_shelf"], new, list(HOLD_AT_ONCE))
+        # An event that was claimed before its source was ordered is settled by whoever did not know that it holds a
+        # lane, and lets the lane go on in a statement of its own. Dead between the two: the next worker that starts
+        # does it.
+        async with self._connections.transaction() as connection:
+            if stranded := await connection.fetch(SQL["lane_stranded"], sources, State.QUEUED, STRANDED_AT_ONCE):
+                await lanes.advance(connection, {(row["source"], row["lane"]) for row in stranded})
+
+    async def _leased(
+        self, connection: Connection, found: Sequence[asyncpg.Record], pull: Pull | None = None
+    ) -> Sequence[Claim]:
         """Dead between the claim and this: the lease expires, and the next claim finds the same."""
+        fronts: dict[Lane, Front] = {}
+        if any(row["holds"] for row in found):
+            found, fronts = await lanes.walk(connection, found, pull)
         refused = [without_body(row["event_id"], row["run"], row["token"]) for row in found if row["key"] is None]
-        claims = [rows.claim(row) for row in found if row["key"] is not None]
+        claims = [rows.claim(row, is_behind=lanes.is_behind(row, fronts)) for row in found if row["key"] is not None]
         opened, sealed = await boxes.open_claims(connection, self._seal, claims)
         if refused or sealed:
             settlements = [*refused, *sealed]
@@ -150,8 +195,7 @@ class Working:
             return False
         self._woke_at = now
         (move,) = MOVES[Signal.WAKE]
-        (state,) = move.way.states
-        return await connection.execute(SQL["wake"], WOKEN_AT_ONCE, state) != "INSERT 0 0"
+        return await connection.execute(SQL["wake"], WOKEN_AT_ONCE, move.way.states) != "INSERT 0 0"
 
     async def _search_all(self, connection: Connection) -> bool:
         """Look for suspects everywhere, if it is time to; whether there are any."""

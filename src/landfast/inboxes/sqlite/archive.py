@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from landfast.domain.ids import EventId, InboxId, ids_from
+from landfast.domain.ids import EventId, HandlerName, InboxId, ids_from
 from landfast.domain.lifecycle import Signal
-from landfast.domain.summary import EventRecord, in_hand_of
+from landfast.domain.outcome import NextRun
+from landfast.domain.summary import EventRecord, HistoryLine, in_hand_of
 from landfast.inboxes.sqlite import boxes, moves, rows
 from landfast.inboxes.sqlite.connection import SqliteFile, in_thread
 from landfast.inboxes.sqlite.statements import SQL, ask
@@ -47,17 +48,22 @@ class Archiving:
         return None
 
     @in_thread
+    def lately(self, *, limit: int) -> Sequence[HistoryLine]:
+        with self._file.reading() as connection:
+            return [rows.line(line).without_texts() for line in ask(connection, "lately", (limit,))]
+
+    @in_thread
     def expand(self, prefix: str) -> Sequence[EventId]:
         with self._file.reading() as connection:
             return [EventId(event) for (event,) in ask(connection, "expand", ids_from(prefix))]
 
     @in_thread
-    def replay(self, events: Sequence[EventId], *, forced: bool, who: str) -> int:
+    def replay(self, events: Sequence[EventId], *, forced: bool, who: str, only: HandlerName | None = None) -> int:
         """Crash before the COMMIT: none of them; the operator asks again. After: run + 1 is ready, and asking again
         changes nothing, because what is ready is not replayed."""
         back = partial(moves.make_ready, signal=Signal.REPLAY, at=rows.micros(self._clock.now()), who=who)
         with self._file.writing(durable=True) as connection:
-            return sum(back(connection, event=event, forced=forced) for event in events)
+            return sum(back(connection, event=event, how=NextRun(forced, only)) for event in events)
 
     @in_thread
     def recover(self, events: Sequence[EventId], *, who: str) -> int:

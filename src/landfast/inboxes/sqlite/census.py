@@ -8,9 +8,11 @@ from collections import Counter, defaultdict
 import apsw
 
 from landfast.domain.census import (
+    ADOPTED_FROM,
     COUNTED,
     GAUGES,
     LARGEST,
+    METER,
     TOLD,
     BootCount,
     Census,
@@ -32,6 +34,13 @@ SILENT_AFTER = 10.0
 FOLDED_AFTER = 3_600.0
 """Seconds after its goodbye until a boot is folded into the totals: whatever it left in flight has come by then."""
 
+FORGOTTEN_AFTER = 86_400.0
+"""Seconds after its goodbye until nothing tells of a boot any more but what it counted."""
+
+SILENT_FORGOTTEN_AFTER = 365 * 86_400.0
+"""Seconds of silence after which a boot without a goodbye is over, too. A process that was stopped, or a machine that
+slept, reports all that it counted since it began: what was folded meanwhile would be counted twice."""
+
 CARRIED_FROM = 10_000
 """Lines above the mark that are worth moving it for: so many are summed in a few milliseconds."""
 
@@ -52,15 +61,22 @@ class Counting:
     def _carry(self) -> bool:
         """Move forward what cannot change any more: boots that ended in order, and lines, which are complete because
         there is one writer. Whether there is more. Crash before the COMMIT: neither a sum nor its mark has moved."""
-        folded_before = {"before": rows.micros(self._clock.now()) - rows.micros_in(FOLDED_AFTER)}
+        now = rows.micros(self._clock.now())
+        folds, forgets = (
+            {"ended": now - rows.micros_in(age), "silent": now - rows.micros_in(SILENT_FORGOTTEN_AFTER)}
+            for age in (FOLDED_AFTER, FORGOTTEN_AFTER)
+        )
         with self._file.reading() as connection:
             ((after,),), ((newest,),) = ask(connection, "done_mark", (State.DONE,)), ask(connection, "history_last")
             is_behind = bool(newest - after > CARRIED_FROM)
-            if not is_behind and not ask(connection, "fold_boots", folded_before):
+            is_over = ask(connection, "fold_boots", folds) or ask(connection, "forget_boots", forgets)
+            if not is_behind and not is_over:
                 return False
         with self._file.writing(durable=False) as connection:
-            for (boot,) in ask(connection, "fold_boots", folded_before):
+            for (boot,) in ask(connection, "fold_boots", folds):
                 _fold(connection, boot)
+            for (boot,) in ask(connection, "forget_boots", forgets):
+                _forget(connection, boot)
             if is_behind:
                 ((after,),) = ask(connection, "done_mark", (State.DONE,))  # another process may have moved it
                 upto = min(newest, after + LINES_AT_ONCE)
@@ -98,11 +114,12 @@ class Counting:
             inbox=InboxId(inbox),
             events=stored.events,
             states=states | {State(state): count for state, count in shelf},
+            expired=folded.expired,
             tallies=tallies_of(boots, folded),
             running_boots=running,
             unclean_boots=unclean,
             oldest_ready=rows.moment_or_none(oldest),
-            meters=counted,
+            meters=folded.with_meters(counted),
             boots=tuple(boots),
             stored=stored,
             at=rows.moment(now),
@@ -133,3 +150,11 @@ def _fold(connection: apsw.Connection, boot: bytes) -> None:
     for source, *counts in ask(connection, "fold_tally", (boot,)):
         for name, value in zip(TOLD, counts, strict=True):
             ask(connection, "total_add", (f"told:{name}", source, value))
+
+
+def _forget(connection: apsw.Connection, boot: bytes) -> None:
+    for name, value in ask(connection, "forget_meters", (boot,)):
+        if name not in GAUGES and not name.startswith(ADOPTED_FROM):
+            statement = "total_largest" if name in LARGEST else "total_add"
+            ask(connection, statement, (f"{METER}{name}", "", value))
+    ask(connection, "forget_boot", (boot,))

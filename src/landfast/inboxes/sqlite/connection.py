@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial, wraps
@@ -12,17 +13,23 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import apsw
 
-from landfast.domain.errors import ConfigError, InboxUnavailableError
+from landfast.domain.errors import ConfigError, InboxUnavailableError, TookTooLongError
 from landfast.inboxes.sqlite.checkpoint import Checkpoints
 from landfast.inboxes.sqlite.thread import PatientThread
+from landfast.statement_limit import statement_seconds
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 WAL_KEPT = 64 * 1024 * 1024
 """Bytes of WAL file kept after a checkpoint: one round's worth, so that a burst does not hold the disk for ever."""
+LOG_ALONE = 1024 * 1024
+"""Bytes of WAL file that are let stand between two steps of making room on a full disk."""
 BUSY_MILLISECONDS = 5_000
 """Our own processes queue at the lock file; this is for strangers, such as an operator's backup."""
+
+STEPS_BETWEEN_LOOKS = 10_000
+"""Of SQLite's machine, between two looks at the clock: about a tenth of a millisecond."""
 
 
 class SqliteFile:
@@ -33,10 +40,15 @@ class SqliteFile:
         self._path = Path(path)
         self._thread: PatientThread | None = None
         self._lock = -1
+        self._is_alone = False
         self._connections: dict[bool, apsw.Connection] = {}  # by whether they are durable
         self._inode: tuple[int, int] | None = None
         self._is_shaken = False
         self._checkpoints = Checkpoints(self._path)
+
+    @property
+    def path(self) -> Path:
+        return self._path
 
     async def open(self) -> None:
         self._thread = PatientThread(f"landfast {self._path.name}")
@@ -58,16 +70,29 @@ class SqliteFile:
         """Run a job in the thread; what SQLite raises in it becomes InboxUnavailableError."""
         if self._thread is None:
             raise InboxUnavailableError("the inbox is not open")
+        seconds = statement_seconds()
         try:
-            return await self._thread.run(job)
+            return await self._thread.run(job if seconds is None else partial(self._within, seconds, job))
         except (apsw.Error, OSError) as error:
+            if isinstance(error, apsw.InterruptError) and seconds is not None:
+                raise TookTooLongError(f"the inbox ended a statement after {seconds:g} s") from error
             raise InboxUnavailableError(f"the inbox cannot be used: {error}") from error
+
+    def _within(self, seconds: float, job: Callable[[], T]) -> T:
+        """SQLite looks at the clock now and then, and interrupts what takes longer."""
+        connection, end = self.connection(durable=False), time.monotonic() + seconds
+        connection.set_progress_handler(lambda: time.monotonic() > end, STEPS_BETWEEN_LOOKS)
+        try:
+            return job()
+        finally:
+            connection.set_progress_handler(None)
 
     @contextmanager
     def writing(self, *, durable: bool) -> Iterator[apsw.Connection]:
         """One BEGIN IMMEDIATE ... COMMIT. Crash inside: as if it had never begun."""
         # Processes queue at the lock file first, in order: by SQLite's own busy handler one of them can starve.
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        if not self._is_alone:
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
             if self._thread is not None and not self._thread.is_wanted():
                 raise InboxUnavailableError("nobody waits for this any more")
@@ -78,11 +103,14 @@ class SqliteFile:
                 yield connection
                 self._check_in_place()
                 connection.execute("COMMIT")
+            if self._is_alone:
+                self._shorten_log(connection)
         except (apsw.IOError, apsw.CorruptError, OSError):
             self._is_shaken = True
             raise
         finally:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
+            if not self._is_alone:
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -92,6 +120,21 @@ class SqliteFile:
         with _undone_by_an_error(connection):
             yield connection
             connection.execute("COMMIT")
+
+    @property
+    def is_alone(self) -> bool:
+        return self._is_alone
+
+    def be_alone(self) -> None:
+        """Nobody else writes until `let_others`. Crash: the lock goes with the process."""
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._is_alone = True
+        self._shorten_log(self.connection(durable=True))
+
+    def let_others(self) -> None:
+        self._is_alone = False
+        self._shorten_log(self.connection(durable=True), longest=0)
+        fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def connection(self, *, durable: bool) -> apsw.Connection:
         try:
@@ -106,6 +149,12 @@ class SqliteFile:
         except FileNotFoundError:
             return False
         return (status.st_dev, status.st_ino) == self._inode
+
+    def _shorten_log(self, connection: apsw.Connection, longest: int = LOG_ALONE) -> None:
+        """Back to nothing, if it is longer than that: on a full disk there is no room for it to grow."""
+        log = Path(f"{self._path}-wal")
+        if log.exists() and log.stat().st_size > longest:
+            connection.pragma("wal_checkpoint", "TRUNCATE")
 
     def _open_first(self) -> None:
         if not self._path.parent.is_dir():
@@ -137,6 +186,9 @@ class SqliteFile:
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         # Keep each plan: otherwise a changed parameter may have a statement prepared anew (45 microseconds against 2).
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        if not connection.pragma("page_count"):
+            # Of a new file: later it can only be changed by a VACUUM. What is free is given back in small steps then.
+            connection.pragma("auto_vacuum", "INCREMENTAL")
         if connection.pragma("journal_mode", "WAL") != "wal":
             connection.close()
             raise ConfigError(f"store: {self._path} cannot have a write-ahead log; set LANDFAST_STORE to a local disk")

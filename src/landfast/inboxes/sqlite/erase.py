@@ -59,9 +59,10 @@ class Erasing:
 
 def _erase_one(connection: apsw.Connection, named: dict[str, Any]) -> None:
     event = named["event_id"]
+    # First, because its lane goes on, and is forgotten after that.
+    moves.settle(connection, decided(event, Signal.ERASE, reason=ERASED), named["at"], who=named["who"])
     ask(connection, "erase_shelf", named)
     ask(connection, "erase_work", named)
-    moves.settle(connection, decided(event, Signal.ERASE, reason=ERASED), named["at"], who=named["who"])
     ask(connection, "erase_body", {**named, "headers": EMPTY_HEADERS, "body": EMPTY_BODY})
     ask(connection, "erase_key", named)
     for seq, attempts in ask(connection, "erase_lines", named):

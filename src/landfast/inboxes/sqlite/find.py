@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from landfast.domain import patterns
@@ -14,11 +15,14 @@ from landfast.domain.lifecycle import PLACES, Place, Signal, State
 from landfast.domain.summary import Cursor, EventSummary
 from landfast.inboxes.sqlite import boxes, rows
 from landfast.inboxes.sqlite.connection import SqliteFile, in_thread
-from landfast.inboxes.sqlite.statements import ask
+from landfast.inboxes.sqlite.statements import SQL, ask
 from landfast.sealing import Seal
 
 WINDOW = 1_000
 """Events looked at in one read transaction: about 10 ms."""
+
+COUNT_WINDOW = 10_000
+"""Places counted in one read transaction, where nothing but them is read: about 5 ms."""
 
 _Place = tuple[int, bytes]
 """Where an event stands in a listing: received_at and event id."""
@@ -31,21 +35,49 @@ class Finding:
     _file: SqliteFile
     _seal: Seal
 
-    async def find(self, wanted: Filter, *, limit: int, after: Cursor | None = None) -> Sequence[EventSummary]:
+    async def find(
+        self, wanted: Filter, *, limit: int, after: Cursor | None = None, oldest_first: bool = False
+    ) -> Sequence[EventSummary]:
         found: list[EventSummary] = []
-        span: _Span | None = _span(wanted, after)
+        span: _Span | None = _span(wanted, after, is_upwards=oldest_first)
         while span is not None and len(found) < limit:
-            matching, span = await self._look(wanted, span, _downwards)
+            matching, span = await self._look(wanted, span, _upwards if oldest_first else _downwards)
             found += matching
         return found[:limit]
 
     async def count(self, wanted: Filter, *, at_most: int) -> int:
         counted = 0
         span: _Span | None = _span(wanted, None)
+        is_whole = _is_whole(wanted)
         while span is not None and counted < at_most:
-            matching, span = await self._look(wanted, span, _downwards)
-            counted += len(matching)
+            if is_whole:
+                number, span = await self._count_window(wanted, span)
+            else:
+                matching, span = await self._look(wanted, span, _downwards)
+                number = len(matching)
+            counted += number
         return min(counted, at_most)
+
+    @in_thread
+    def horizon(self, *, after: Cursor | None, events: int) -> datetime | None:
+        to_at, to_id = _LAST if after is None else (rows.micros(after.received_at), bytes(after.event_id))
+        with self._file.reading() as connection:
+            found = ask(connection, "horizon", {"to_at": to_at, "to_id": to_id, "events": events})
+        return next((rows.moment(received_at) for (received_at,) in found), None)
+
+    @in_thread
+    def _count_window(self, wanted: Filter, span: _Span) -> tuple[int, _Span | None]:
+        """Without a look at any event: of 10,000 that wait, half a second less."""
+        bounds = _bounds(wanted, span) | {"window": COUNT_WINDOW}
+        with self._file.reading() as connection:
+            if span.statement == "find_work":  # no index has these in order, and a number needs none
+                ((number,),) = ask(connection, "count_work", bounds)
+                return number, None
+            window: list[Any] = connection.execute(_walked(span), bounds).fetchall()
+        if len(window) < COUNT_WINDOW:
+            return len(window), None
+        _, *place = window[-1]
+        return len(window), _downwards(span, (place[0], place[1]))
 
     async def walk_done(self, wanted: Filter, *, chunk: int) -> AsyncIterator[Sequence[Finished]]:
         wanted = replace(wanted, state=State.DONE)
@@ -71,14 +103,15 @@ class Finding:
     ) -> tuple[list[EventSummary], _Span | None]:
         """What matches in the next window of the span, and the span that is left."""
         with self._file.reading() as connection:
-            window = ask(connection, span.statement, _bounds(wanted, span))
+            window: list[Any] = connection.execute(_walked(span), _bounds(wanted, span)).fetchall()
             read = [
                 rows.summary(row)
                 for seq, _, event in window
                 for row in ask(connection, "find_summaries", (seq,)) or ask(connection, "find_bodiless", (seq, event))
             ]
             matching = [summary for summary in read if _matches(wanted, summary)]
-            matching = boxes.open_summaries(connection, self._seal, matching)
+            opened = boxes.open_summaries(connection, self._seal, matching)
+            matching = [summary for summary in opened if wanted.says(summary.message)]
         if len(window) < WINDOW:
             return matching, None
         _, *place = window[-1]
@@ -90,21 +123,38 @@ class _Span:
     statement: str
     low: _Place
     high: _Place
+    is_upwards: bool = False
+    """Oldest first."""
 
 
-def _span(wanted: Filter, after: Cursor | None) -> _Span:
+def _walked(span: _Span) -> str:
+    """The same statement, walked through the other way: then its lower bound is the row before."""
+    statement = SQL[span.statement]
+    return statement.replace(" DESC", "").replace(">= (:from_at", "> (:from_at") if span.is_upwards else statement
+
+
+def _span(wanted: Filter, after: Cursor | None, *, is_upwards: bool = False) -> _Span:
     low = _FIRST if wanted.since is None else (rows.micros(wanted.since), b"")
     high = _LAST if wanted.before is None else (rows.micros(wanted.before), b"")
-    if after is not None:
+    if after is not None and is_upwards:
+        low = max(low, (rows.micros(after.received_at), bytes(after.event_id)))
+    elif after is not None:
         high = min(high, (rows.micros(after.received_at), bytes(after.event_id)))
     named = wanted.source is not None and wanted.key is not None
-    return _Span("find_identity" if named else _candidates(wanted), low, high)
+    return _Span("find_identity" if named else _candidates(wanted), low, high, is_upwards)
 
 
 def _candidates(wanted: Filter) -> str:
     """Look where such events are: nobody walks through years of what is done to find three dead letters."""
     place = None if wanted.state is None else PLACES[wanted.state]
     return f"find_{place}" if place in {Place.WORK, Place.SHELF} else "find_any"
+
+
+def _is_whole(wanted: Filter) -> bool:
+    """Whether all matches that stands where such events are, so that nothing has to be read of it."""
+    state = wanted.state
+    is_there = state is None or PLACES[state] in {Place.WORK, Place.SHELF}
+    return is_there and replace(wanted, state=None, since=None, before=None) == Filter()
 
 
 def _downwards(span: _Span, last: _Place) -> _Span:
@@ -135,5 +185,11 @@ def _matches(wanted: Filter, event: EventSummary) -> bool:
         and wanted.entity in {None, event.entity}
         and wanted.key in {None, event.key}
         and (wanted.type is None or patterns.matches(wanted.type, event.type))
-        and (wanted.error is None or (bool(event.error) and patterns.matches(wanted.error, event.error)))
+        and all(
+            _is_like(getattr(wanted, name), getattr(event, name)) for name in ("error", "handler", "line", "reason")
+        )
     )
+
+
+def _is_like(pattern: str | None, told: str) -> bool:
+    return pattern is None or (bool(told) and patterns.matches(pattern, told))

@@ -8,14 +8,20 @@ from typing import Any
 
 import apsw
 
+from landfast.domain.holding import LET_PASS
 from landfast.domain.ids import EventId
 from landfast.domain.lifecycle import LEADS_TO, MOVES, NEXT_RUN, TIMED, Guard, Move, Place, Signal, Way
-from landfast.domain.outcome import Settlement
-from landfast.inboxes.sqlite import history, rows
+from landfast.domain.outcome import NextRun, Settlement
+from landfast.inboxes.sqlite import history, lanes, rows
 from landfast.inboxes.sqlite.statements import ask
 
 WORK, SHELF, HISTORY, STATE = Place.WORK, Place.SHELF, Place.HISTORY, Guard.STATE
 """Looked up once: to ask an enum for a member takes as long as to bind a value, and is done for each event."""
+
+SAME_RUN = NextRun()
+"""Of signals that start none."""
+
+LETTING_PASS = json.dumps(list(LET_PASS))
 
 STATES = {move.way: json.dumps(move.way.states) for moves in MOVES.values() for move in moves}
 """As a statement takes them."""
@@ -32,7 +38,9 @@ def settle(
             continue
         if way.start is WORK and way.end is SHELF:
             ask(connection, "leave_work", (settlement.event_id,))
-        ((received_at, run),) = moved
+        ((received_at, run, source, lane),) = moved
+        if lane is not None and settlement.moves_its_lane:
+            lanes.advance(connection, [(source, lane)])
         history.add(
             connection,
             settlement.event_id,
@@ -50,10 +58,21 @@ def settle(
 
 
 def make_ready(
-    connection: apsw.Connection, signal: Signal, event: EventId, *, at: int, who: str, forced: bool = False
+    connection: apsw.Connection, signal: Signal, event: EventId, *, at: int, who: str, how: NextRun = SAME_RUN
 ) -> bool:
     """By an operator: from where it is; whether it was there."""
-    return any(_ready_from(connection, move, event, at, who, forced=forced) for move in MOVES[signal])
+    return any(_ready_from(connection, move, event, at, who, how) for move in MOVES[signal])
+
+
+def make_claimable(connection: apsw.Connection, event: EventId, held_for: str, *, at: int) -> bool:
+    """An event that is unhandled, or held for this; whether it was."""
+    for signal in (Signal.ADMIT, Signal.REQUEUE):
+        (move,) = MOVES[signal]
+        found = ask(connection, "named_candidates", {"event_id": event, "states": STATES[move.way]})
+        meant = [each for each in found if signal is not Signal.ADMIT or each[3] == held_for]
+        if from_shelf(connection, move, meant, at=at):
+            return True
+    return False
 
 
 def from_shelf(
@@ -63,29 +82,30 @@ def from_shelf(
     *,
     at: int,
     who: str = "",
-    forced: bool = False,
+    how: NextRun = SAME_RUN,
 ) -> int:
     """Those that its candidates named, in the same transaction; how many."""
     moved = 0
-    next_run = {"next_run": move.signal in NEXT_RUN, "forced": forced}
+    next_run = _next_run(move, how)
     for body_seq, event, was, waited_for in found:
         place = {"body_seq": body_seq, "event_id": event, "was": was}
         for received_at, run in ask(connection, move.way.kind, place | next_run):
             ask(connection, "leave_shelf", (body_seq, event))
-            reason = _reason(move.signal, waited_for, forced=forced)
+            # A replay says how, and the others what the event waited for.
+            reason = how.reason if move.signal in NEXT_RUN else waited_for
             history.add(connection, event, received_at, at=at, run=run, signal=move.signal, reason=reason, who=who)
             moved += 1
     return moved
 
 
-def _ready_from(connection: apsw.Connection, move: Move, event: EventId, at: int, who: str, *, forced: bool) -> bool:
+def _ready_from(connection: apsw.Connection, move: Move, event: EventId, at: int, who: str, how: NextRun) -> bool:
     asked: dict[str, Any] = {"event_id": event, "states": STATES[move.way]}
     if move.way.start is SHELF:
         found = ask(connection, "named_candidates", asked)
-        return bool(from_shelf(connection, move, found, at=at, who=who, forced=forced))
-    asked |= {"next_run": move.signal in NEXT_RUN, "forced": forced, "replay": Signal.REPLAY}
+        return bool(from_shelf(connection, move, found, at=at, who=who, how=how))
+    asked |= {**_next_run(move, how), "replay": Signal.REPLAY, "holds_again": move.signal not in NEXT_RUN}
     for received_at, run in ask(connection, move.way.kind, asked):
-        reason, (was,) = _reason(move.signal, "", forced=forced), move.way.states
+        reason, (was,) = how.reason, move.way.states
         history.add(connection, event, received_at, at=at, run=run, signal=move.signal, reason=reason, who=who, was=was)
         return True
     return False
@@ -105,6 +125,10 @@ def _values(settlement: Settlement, way: Way, now: int) -> dict[str, Any]:
     if way.end is HISTORY:
         return values
     state = LEADS_TO[settlement.signal]
+    values["is_passed"] = settlement.is_passed
+    if settlement.signal is Signal.SKIP:  # what a dead letter died of stays as it is
+        kept = dict.fromkeys(("due_at", "tries", "handler", "reason", "error", "line", "message"))
+        return values | kept | {"state": state, "now": now}
     return values | {
         "state": state,
         "due_at": now + rows.micros_in(settlement.due_in) if state in TIMED else None,
@@ -112,10 +136,16 @@ def _values(settlement: Settlement, way: Way, now: int) -> dict[str, Any]:
         "handler": rows.text(settlement.handler),
         "reason": rows.text(settlement.reason),
         "error": rows.text(settlement.error),
+        "line": rows.text(settlement.line),
+        "now": now,
         "message": rows.text(settlement.message),
     }
 
 
-def _reason(signal: Signal, waited_for: str, *, forced: bool) -> str:
-    """In the line of history: a replay says whether it is forced, and the others what the event waited for."""
-    return ("forced" if forced else "") if signal in NEXT_RUN else waited_for
+def _next_run(move: Move, how: NextRun) -> dict[str, Any]:
+    return {
+        "next_run": move.signal in NEXT_RUN,
+        "forced": how.forced,
+        "next_tries": rows.tries_stored(how.tries),
+        "let_pass": LETTING_PASS,
+    }

@@ -11,6 +11,7 @@ from landfast.domain.census import TOLD, TallyReport
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import RowRefusedError
 from landfast.domain.ids import BootId
+from landfast.domain.lane import place_of
 from landfast.domain.lifecycle import State
 from landfast.domain.proofs import contradicted, first_bodies, have_proofs
 from landfast.inboxes.sqlite.connection import SqliteFile, in_thread
@@ -89,7 +90,8 @@ def _insert(
     new = {seq for (seq,) in connection.executemany(SQL["record_identity"], identities)}
     bodies = [
         (seq, what.event_id, received_at, what.source, what.key, what.type, what.entity,
-         micros_or_none(what.occurred_at), box.headers, box.body)
+         micros_or_none(what.occurred_at), box.headers, box.body,
+         place_of(what.occurred_at, what.received_at, seq - next_seq))
         for (seq, what, received_at), box in zip(placed, sealed, strict=True)
         if seq in new
     ]  # fmt: skip
@@ -97,9 +99,18 @@ def _insert(
     keys = [(seq, box.data_key) for (seq, _, _), box in zip(placed, sealed, strict=True) if box.data_key and seq in new]
     connection.executemany(SQL["record_data_key"], keys)
     held = {seq: what.hold for seq, what, _ in placed if what.hold}
-    connection.executemany(SQL["record_work"], [(*row[:4], *row[5:7]) for row in bodies if row[0] not in held])
+    ordered = {source for (source,) in ask(connection, "ordered_sources")}
     connection.executemany(
-        SQL["record_held"], [(*row[:4], *row[5:7], held[row[0]], State.HELD) for row in bodies if row[0] in held]
+        SQL["record_work"],
+        [
+            (*row[:4], *row[5:7], row[10], row[6] is not None and row[3] in ordered)
+            for row in bodies
+            if row[0] not in held
+        ],
+    )
+    connection.executemany(
+        SQL["record_held"],
+        [(*row[:4], *row[5:7], row[10], held[row[0]], State.HELD) for row in bodies if row[0] in held],
     )
     if disproven:
         return [

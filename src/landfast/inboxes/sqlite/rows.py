@@ -12,6 +12,7 @@ import msgspec
 from landfast.domain import micros as times
 from landfast.domain.audit import Finished, finished_by, names_in
 from landfast.domain.ids import HandlerName
+from landfast.domain.lane import Front, Lane
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Tries
 from landfast.domain.summary import EventSummary, HistoryLine
@@ -32,7 +33,7 @@ def moment_or_none(value: int | None) -> datetime | None:
     return None if value is None else moment(value)
 
 
-def claim(row: Sequence[Any]) -> Claim:
+def claim(row: Sequence[Any], fronts: Mapping[Lane, Front]) -> Claim:
     """A row of `claimed.sql`."""
     event_id, run, token, forced, suspect, crashes, stored, source, key, type_, entity, occurred_at, received_at = row[
         :13
@@ -53,6 +54,9 @@ def claim(row: Sequence[Any]) -> Claim:
         received_at=moment(received_at),
         headers=row[13],
         body=row[14],
+        place=row[15],
+        holds=bool(row[16]),
+        is_behind=bool(row[16]) and fronts[source, entity].has_before(row[15]),
     )
 
 
@@ -72,8 +76,9 @@ def summary(row: Sequence[Any]) -> EventSummary:
         due_at,
         redelivered,
         erased_at,
+        expired_at,
     ) = row
-    reason, error, message, handler = told
+    reason, error, message, handler, line, since = told
     return EventSummary(
         event_id=event_id,
         source=source,
@@ -88,9 +93,12 @@ def summary(row: Sequence[Any]) -> EventSummary:
         error=error,
         message=message,
         handler=handler,
+        line=line,
+        since=moment_or_none(since),
         due_at=moment_or_none(due_at),
         redelivered=redelivered,
         erased_at=moment_or_none(erased_at),
+        body_expired_at=moment_or_none(expired_at),
     )
 
 
@@ -135,6 +143,11 @@ def tries(stored: str | None) -> Mapping[HandlerName, Tries]:
 def tries_text(made: Mapping[HandlerName, Tries]) -> str | None:
     """None where there are none to tell: those that are stored stay."""
     return _encode(dict(made)).decode() if made else None
+
+
+def tries_stored(made: Mapping[HandlerName, Tries]) -> str:
+    """Those that a run begins with."""
+    return _encode(dict(made)).decode()
 
 
 def attempts_text(attempts: Sequence[Attempt]) -> str:

@@ -8,12 +8,13 @@ from typing import Any
 
 import apsw
 
-from landfast.domain.flow import FLOWS_AT_MOST, START, Flow, Look, Round
-from landfast.domain.ids import Token, WorkerId, tokens_of
+from landfast.domain.flow import FLOWS_AT_MOST, START, Flow, Look, Name, Round
+from landfast.domain.holding import HOLD_AT_ONCE
+from landfast.domain.ids import EventId, Token, WorkerId, tokens_of
 from landfast.domain.lifecycle import MOVES, Signal
 from landfast.domain.outcome import Claim, Settlement, without_body
 from landfast.domain.unhandled import UnhandledCount
-from landfast.inboxes.sqlite import boxes, moves, rows
+from landfast.inboxes.sqlite import boxes, lanes, moves, rows
 from landfast.inboxes.sqlite.connection import SqliteFile, in_thread
 from landfast.inboxes.sqlite.statements import SQL, ask
 from landfast.ports.clock import Clock
@@ -47,15 +48,18 @@ class Working:
     def flows(self, *, is_thorough: bool = False) -> Look:  # noqa: ARG002 - every look is thorough here
         # Where there are more, the next look begins after these.
         look = Round(self._flows_after)
-        ready: dict[tuple[str, str], Flow] = {}
+        ready: dict[Name, Flow] = {}
         with self._file.writing(durable=False) as connection:
             _wake(connection, rows.micros(self._clock.now()))
             is_over = False
             while not is_over and len(ready) < FLOWS_AT_MOST:
-                source, type_ = look.after
-                found = ask(connection, "flows", {"source": source, "type": type_, "limit": FLOWS_AT_MOST})
-                ready |= {row[:2]: Flow(*row) for row in found if row[2] is not None}
-                is_over = look.is_over([row[:2] for row in found])
+                source, type_, is_replay = look.after
+                asked = {"source": source, "type": type_, "is_replay": is_replay, "limit": FLOWS_AT_MOST}
+                found = [
+                    (Flow(row[0], row[1], row[2] or 0, bool(row[3])), row[2]) for row in ask(connection, "flows", asked)
+                ]
+                ready |= {flow.name: flow for flow, first in found if first is not None}
+                is_over = look.is_over([flow.name for flow, _ in found])
         self._flows_after = look.after
         return Look([*ready.values()], is_all=len(ready) < FLOWS_AT_MOST)
 
@@ -65,6 +69,17 @@ class Working:
         asked = self._lease(token, lease)
         with self._file.writing(durable=False) as connection:
             found = self._leased(connection, asked, ask(connection, "claim_suspect", asked))
+            return found[0] if found else None
+
+    @in_thread
+    def claim_event(self, event: EventId, *, token: Token, lease: float, held_for: str) -> Claim | None:
+        """Crash after the COMMIT: the lease expires."""
+        asked = {**self._lease(token, lease), "event_id": event}
+        with self._file.writing(durable=False) as connection:
+            leased = ask(connection, "claim_event", asked)
+            if not leased and moves.make_claimable(connection, event, held_for, at=asked["now"]):
+                leased = ask(connection, "claim_event", asked)
+            found = self._leased(connection, asked, leased)
             return found[0] if found else None
 
     @in_thread
@@ -108,6 +123,28 @@ class Working:
             asked = {"state": state, "now": now, "limit": limit}
             return moves.from_shelf(connection, move, ask(connection, "resume_candidates", asked), at=now)
 
+    @in_thread
+    def stir(self, reasons: Sequence[str]) -> int:
+        """Crash before the COMMIT: whoever stirs has not told what it did yet, and its successor stirs again."""
+        (move,) = MOVES[Signal.STIR]
+        now = rows.micros(self._clock.now())
+        with self._file.writing(durable=False) as connection:
+            found = [
+                each
+                for reason in sorted(set(reasons))
+                for each in ask(connection, "stir_candidates", {"reason": reason})
+            ]
+            return moves.from_shelf(connection, move, found, at=now)
+
+    @in_thread
+    def order(self, sources: Sequence[str]) -> None:
+        """Crash before the COMMIT: the next worker that starts does it. What is recorded after it holds its lane."""
+        with self._file.writing(durable=True) as connection:
+            for source in sources:
+                if ask(connection, "order_sources", (source,)):
+                    ask(connection, "order_work", {"source": source})
+                    ask(connection, "order_shelf", {"source": source, "states": json.dumps(list(HOLD_AT_ONCE))})
+
     def _lease(self, token: Token, lease: float) -> dict[str, Any]:
         now = rows.micros(self._clock.now())
         return {"token": token, "now": now, "until": now + rows.micros_in(lease)}
@@ -115,10 +152,11 @@ class Working:
     def _leased(self, connection: apsw.Connection, asked: dict[str, Any], leased: Sequence[tuple[int]]) -> list[Claim]:
         if not leased:
             return []
-        places = {"places": json.dumps([seq for (seq,) in leased])}
-        claims = [rows.claim(row) for row in connection.execute(SQL["claimed"], places)]
+        taken, fronts = lanes.walk(connection, [seq for (seq,) in leased], asked)
+        places = {"places": json.dumps(taken)}
+        claims = [rows.claim(row, fronts) for row in connection.execute(SQL["claimed"], places)]
         refused: list[Settlement] = []
-        if len(claims) < len(leased):
+        if len(claims) < len(taken):
             refused = [without_body(*row) for row in ask(connection, "bodiless", places)]
         opened, sealed = boxes.open_claims(connection, self._seal, claims)
         for settlement in (*refused, *sealed):
@@ -128,6 +166,5 @@ class Working:
 
 def _wake(connection: apsw.Connection, now: int) -> None:
     (move,) = MOVES[Signal.WAKE]
-    (state,) = move.way.states
-    woken = ask(connection, "wake", {"now": now, "state": state, "limit": WOKEN_AT_ONCE})
+    woken = ask(connection, "wake", {"now": now, "states": moves.STATES[move.way], "limit": WOKEN_AT_ONCE})
     connection.executemany(SQL["leave_shelf"], woken)

@@ -16,11 +16,11 @@ claimed AS (
         ORDER BY seq LIMIT $3
         FOR UPDATE SKIP LOCKED
     )) AND token IS NULL AND NOT suspect
-    RETURNING seq, event_id, received_at, run, token, forced, suspect, crashes, tries
+    RETURNING seq, event_id, received_at, run, token, forced, suspect, crashes, tries, place, holds, source, lane
 )
 SELECT
-    c.seq, c.event_id, c.run, c.token, c.forced, c.suspect, c.crashes, c.tries,
-    b.source, b.key, b.type, b.entity, b.occurred_at, b.received_at, b.headers, b.body
+    c.seq, c.event_id, c.run, c.token, c.forced, c.suspect, c.crashes, c.tries, c.place, c.holds,
+    c.source, c.lane, b.key, b.type, b.entity, b.occurred_at, b.received_at, b.headers, b.body
 FROM claimed AS c
 LEFT JOIN landfast.body AS b ON b.received_at = c.received_at AND b.event_id = c.event_id
 CROSS JOIN lazily

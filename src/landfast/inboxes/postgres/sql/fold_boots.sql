@@ -1,8 +1,9 @@
--- Boots that said goodbye $1 seconds ago and whose counts agree, with nothing left in a spool: their rows become totals. Others stay, and are named.
+-- Boots that said goodbye $1 seconds ago, or have said nothing for $2, and whose counts agree, with nothing left in a spool:
+-- their rows become totals. Others stay, and are named.
 WITH settled AS MATERIALIZED (
     SELECT b.boot FROM landfast.boot AS b
     WHERE
-        b.ended AND b.reported_at < landfast.clock() - make_interval(secs => $1)
+        b.reported_at < landfast.clock() - make_interval(secs => CASE WHEN b.ended THEN $1::float8 ELSE $2::float8 END)
         AND NOT EXISTS (
             SELECT FROM landfast.tally AS t
             WHERE t.boot = b.boot AND t.received <> t.stored + t.duplicate + t.rejected

@@ -8,7 +8,7 @@ SELECT
 FROM (
     SELECT
         concat_ws(' ', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull) AS part,
-        c.relname IN ('meta', 'identity', 'body', 'work', 'shelf', 'history', 'proof') AS is_vital
+        c.relname IN ('meta', 'identity', 'body', 'work', 'shelf', 'history', 'proof', 'weeks') AS is_vital
     FROM pg_class AS c
     JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
     WHERE

@@ -1,8 +1,8 @@
 -- The constraints that decide between twins: without one of them an event would run twice.
 SELECT wanted.relation || ' (' || wanted.columns || ')'
 FROM (
-    VALUES ('identity', 'event_id'), ('work', 'event_id'), ('shelf', 'event_id'), ('body', 'received_at, event_id'),
-        ('proof', 'proof')
+    VALUES ('identity', 'event_id'), ('work', 'event_id'), ('shelf', 'event_id'), ('body_weekly', 'received_at, event_id'),
+        ('body_kept', 'received_at, event_id'), ('proof', 'proof')
 ) AS wanted (relation, columns)
 WHERE NOT EXISTS (
     SELECT FROM pg_index AS x

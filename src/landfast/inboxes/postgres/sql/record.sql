@@ -8,8 +8,8 @@ delivery AS MATERIALIZED (
     SELECT *
     FROM unnest(
         $1::bytea[], $2::integer[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
-        $9::bytea[], $10::bytea[], $11::bytea[]
-    ) AS d (event_id, place, received_at, source, key, type, entity, occurred_at, headers, body, data_key)
+        $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[]
+    ) AS d (event_id, number, received_at, source, key, type, entity, occurred_at, headers, body, data_key, place)
     WHERE current_setting('fsync') = 'on'
 ),
 fresh AS (
@@ -19,28 +19,35 @@ fresh AS (
     RETURNING event_id
 ),
 bodies AS (
-    INSERT INTO landfast.body (received_at, event_id, source, key, type, entity, occurred_at, headers, body)
-    SELECT received_at, event_id, source, key, type, entity, occurred_at, headers, body
+    INSERT INTO landfast.body (received_at, event_id, source, key, type, entity, occurred_at, headers, body, place, kept)
+    SELECT
+        received_at, event_id, source, key, type, entity, occurred_at, headers, body, place,
+        NOT (
+            received_at >= (SELECT body_from FROM landfast.weeks)
+            AND received_at < (SELECT body_until FROM landfast.weeks)
+        )
     FROM delivery JOIN fresh USING (event_id)
 ),
 ready AS (
-    INSERT INTO landfast.work (event_id, received_at, source, lane, type)
-    SELECT event_id, received_at, source, entity, type
+    INSERT INTO landfast.work (event_id, received_at, source, lane, type, place, holds)
+    SELECT
+        event_id, received_at, source, entity, type, place,
+        entity IS NOT NULL AND source IN (SELECT o.source FROM landfast.ordered_source AS o)
     FROM delivery JOIN fresh USING (event_id)
-    ORDER BY place
+    ORDER BY number
     RETURNING source
 ),
 known_key AS (
     -- With each batch: an inbox that was restored from a copy may have lost it, and could not be opened without it.
     INSERT INTO landfast.store_key (id, wrapped, master)
-    SELECT $14::bytea, $15::bytea, $16::text
-    WHERE $14 IS NOT NULL AND NOT EXISTS (SELECT FROM landfast.store_key WHERE id = $14)
+    SELECT $15::bytea, $16::bytea, $17::text
+    WHERE $15 IS NOT NULL AND NOT EXISTS (SELECT FROM landfast.store_key WHERE id = $15)
     ON CONFLICT (id) DO NOTHING
 ),
 counted AS (
     -- The last lock that is taken: whoever waits for this row holds nothing that its owner still needs.
     INSERT INTO landfast.counted AS t (boot, slot, source, stored)
-    SELECT $12, $13, source, count(*) FROM ready GROUP BY source ORDER BY source
+    SELECT $13, $14, source, count(*) FROM ready GROUP BY source ORDER BY source
     ON CONFLICT (boot, slot, source) DO UPDATE SET stored = t.stored + EXCLUDED.stored
 )
 SELECT event_id, current_setting('fsync') AS fsync FROM durably LEFT JOIN fresh ON setting = 'on'

@@ -1,5 +1,5 @@
 -- As `record`, for a batch in which something is held. Apart from it, because nobody who holds the shelf may keep all of
--- intake waiting. $18: the state of what is held.
+-- intake waiting. $19: the state of what is held.
 WITH durably AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'on', true) AS setting
 ),
@@ -7,8 +7,10 @@ delivery AS MATERIALIZED (
     SELECT *
     FROM unnest(
         $1::bytea[], $2::integer[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
-        $9::bytea[], $10::bytea[], $11::bytea[], $12::text[]
-    ) AS d (event_id, place, received_at, source, key, type, entity, occurred_at, headers, body, data_key, hold)
+        $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[], $13::text[]
+    ) AS d (
+        event_id, number, received_at, source, key, type, entity, occurred_at, headers, body, data_key, place, hold
+    )
     WHERE current_setting('fsync') = 'on'
 ),
 fresh AS (
@@ -18,36 +20,43 @@ fresh AS (
     RETURNING event_id
 ),
 bodies AS (
-    INSERT INTO landfast.body (received_at, event_id, source, key, type, entity, occurred_at, headers, body)
-    SELECT received_at, event_id, source, key, type, entity, occurred_at, headers, body
+    INSERT INTO landfast.body (received_at, event_id, source, key, type, entity, occurred_at, headers, body, place, kept)
+    SELECT
+        received_at, event_id, source, key, type, entity, occurred_at, headers, body, place,
+        NOT (
+            received_at >= (SELECT body_from FROM landfast.weeks)
+            AND received_at < (SELECT body_until FROM landfast.weeks)
+        )
     FROM delivery JOIN fresh USING (event_id)
 ),
 ready AS (
-    INSERT INTO landfast.work (event_id, received_at, source, lane, type)
-    SELECT event_id, received_at, source, entity, type
+    INSERT INTO landfast.work (event_id, received_at, source, lane, type, place, holds)
+    SELECT
+        event_id, received_at, source, entity, type, place,
+        entity IS NOT NULL AND source IN (SELECT o.source FROM landfast.ordered_source AS o)
     FROM delivery JOIN fresh USING (event_id)
     WHERE hold = ''
-    ORDER BY place
+    ORDER BY number
 ),
 held AS (
     INSERT INTO landfast.shelf (
-        event_id, state, run, forced, suspect, crashes, tries, reason, received_at, source, lane, type
+        event_id, state, run, forced, suspect, crashes, tries, reason, received_at, source, lane, type, place
     )
-    SELECT event_id, $18, 1, false, false, 0, '{}', hold, received_at, source, entity, type
+    SELECT event_id, $19, 1, false, false, 0, '{}', hold, received_at, source, entity, type, place
     FROM delivery JOIN fresh USING (event_id)
     WHERE hold <> ''
 ),
 known_key AS (
     -- With each batch: an inbox that was restored from a copy may have lost it, and could not be opened without it.
     INSERT INTO landfast.store_key (id, wrapped, master)
-    SELECT $15::bytea, $16::bytea, $17::text
-    WHERE $15 IS NOT NULL AND NOT EXISTS (SELECT FROM landfast.store_key WHERE id = $15)
+    SELECT $16::bytea, $17::bytea, $18::text
+    WHERE $16 IS NOT NULL AND NOT EXISTS (SELECT FROM landfast.store_key WHERE id = $16)
     ON CONFLICT (id) DO NOTHING
 ),
 counted AS (
     -- The last lock that is taken: whoever waits for this row holds nothing that its owner still needs.
     INSERT INTO landfast.counted AS t (boot, slot, source, stored)
-    SELECT $13, $14, source, count(*) FROM delivery JOIN fresh USING (event_id) GROUP BY source ORDER BY source
+    SELECT $14, $15, source, count(*) FROM delivery JOIN fresh USING (event_id) GROUP BY source ORDER BY source
     ON CONFLICT (boot, slot, source) DO UPDATE SET stored = t.stored + EXCLUDED.stored
 )
 SELECT event_id, current_setting('fsync') AS fsync FROM durably LEFT JOIN fresh ON setting = 'on'

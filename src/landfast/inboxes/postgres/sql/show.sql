@@ -1,6 +1,7 @@
 SELECT
     e.event_id, e.source, e.key, e.type, e.entity, e.occurred_at, e.received_at, e.state, e.run, e.reason, e.error,
-    e.message, e.handler, e.due_at, e.redelivered, e.erased_at, e.headers, e.body,
+    e.message, e.handler, coalesce(f.line, '') AS line, f.shelved_at, e.due_at, e.redelivered, e.erased_at, e.expired_at,
+    e.headers, e.body,
     coalesce(w.tries, f.tries) AS tries,
     w.token, w.claimed_at
 FROM landfast.identity AS i

@@ -3,6 +3,7 @@ SELECT
     h.seq, b.event_id, b.source, b.key, b.received_at, h.run, h.forced, h.handlers,
     CASE WHEN h.handlers IS NULL THEN h.attempts END AS attempts
 FROM landfast.body AS b
+JOIN landfast.identity AS i ON i.event_id = b.event_id AND i.received_at = b.received_at
 CROSS JOIN LATERAL (
     SELECT line.seq, line.run, line.forced, line.state, line.handlers, line.attempts FROM landfast.history AS line
     WHERE line.received_at = b.received_at AND line.event_id = b.event_id ORDER BY line.seq DESC LIMIT 1

@@ -13,10 +13,16 @@ moved AS (
     DELETE FROM landfast.work AS w USING settled AS s
     WHERE w.event_id = s.event_id AND w.run = s.run AND ($1::boolean OR w.token = s.token)
     RETURNING
-        w.received_at, w.event_id, w.run, w.forced, s.signal, s.state, s.attempts, s.reason, s.handlers, s.place
+        w.received_at, w.event_id, w.run, w.forced, s.signal, s.state, s.attempts, s.reason, s.handlers, s.place,
+        w.source, CASE WHEN w.holds THEN w.lane END AS lane
 ),
 noted AS (
-    INSERT INTO landfast.history (received_at, event_id, at, run, forced, signal, state, attempts, reason, handlers)
-    SELECT received_at, event_id, landfast.clock(), run, forced, signal, state, attempts, reason, handlers FROM moved
+    INSERT INTO landfast.history (received_at, event_id, at, run, forced, signal, state, attempts, reason, handlers, kept)
+    SELECT received_at, event_id, landfast.clock(), run, forced, signal, state, attempts, reason, handlers,
+        NOT (
+            received_at >= (SELECT history_from FROM landfast.weeks)
+            AND received_at < (SELECT history_until FROM landfast.weeks)
+        )
+    FROM moved
 )
-SELECT place FROM moved CROSS JOIN lazily WHERE setting = 'off'
+SELECT place, source, lane FROM moved CROSS JOIN lazily WHERE setting = 'off'

@@ -1,4 +1,5 @@
-SELECT event_id, source, key, type, entity, occurred_at, received_at, state, run, reason, error, message, handler,
-       due_at, redelivered, erased_at
-FROM summary
-WHERE seq = ?
+SELECT a.event_id, a.source, a.key, a.type, a.entity, a.occurred_at, a.received_at, a.state, a.run, a.reason, a.error,
+       a.message, a.handler, coalesce(s.line, ''), s.shelved_at, a.due_at, a.redelivered, a.erased_at, a.expired_at
+FROM summary a
+LEFT JOIN shelf s ON s.body_seq = a.seq AND s.event_id = a.event_id
+WHERE a.seq = ?

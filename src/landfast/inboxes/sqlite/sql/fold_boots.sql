@@ -1,6 +1,7 @@
--- Boots that said goodbye before :before and whose counts agree, with nothing left in a spool. Others stay, and are named.
+-- Boots that said goodbye before :ended, or are silent since before :silent, and whose counts agree, with nothing left in
+-- a spool. Others stay, and are named.
 SELECT b.boot FROM boot b
-WHERE b.ended AND b.seen_at < :before
+WHERE b.seen_at < iif(b.ended, :ended, :silent)
   AND (EXISTS (SELECT 1 FROM tally t WHERE t.boot = b.boot) OR EXISTS (SELECT 1 FROM counted c WHERE c.boot = b.boot))
   AND NOT EXISTS (
       SELECT 1 FROM tally t WHERE t.boot = b.boot AND t.received <> t.stored + t.duplicate + t.rejected)

@@ -1,2 +1,2 @@
-INSERT INTO body (seq, event_id, received_at, source, key, type, entity, occurred_at, headers, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO body (seq, event_id, received_at, source, key, type, entity, occurred_at, headers, body, place)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -1,2 +1,2 @@
-INSERT INTO work (body_seq, event_id, received_at, source, type, lane, run, forced, suspect, crashes, tries)
-VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, 0, '{}')
+INSERT INTO work (body_seq, event_id, received_at, source, type, lane, place, holds, run, forced, suspect, crashes, tries)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0, 0, '{}')

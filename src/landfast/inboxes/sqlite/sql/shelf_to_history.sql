@@ -1,5 +1,5 @@
--- By event and run, because a receipt has decided while it waited.
+-- A run that is not given is any.
 DELETE FROM shelf
 WHERE body_seq = (SELECT seq FROM identity WHERE event_id = :event_id) AND event_id = :event_id
-  AND run = :run AND state IN (SELECT value FROM json_each(:states))
-RETURNING received_at, run
+  AND run = coalesce(:run, run) AND state IN (SELECT value FROM json_each(:states))
+RETURNING received_at, run, source, iif(holds, lane, NULL)

@@ -1,8 +1,11 @@
--- By the place and in the state that a `*_candidates` statement has found. The next run has fresh tries, no suspicion, and is forced if
--- :forced says so. The second half is `leave_shelf`.
-INSERT INTO work (event_id, received_at, body_seq, source, type, lane, run, forced, suspect, crashes, tries)
+-- By the place and in the state that a `*_candidates` statement has found. The next run begins with :next_tries and no
+-- suspicion, and is forced if :forced says so. What waited in one of the :let_pass did not hold its lane, and holds it again. The second half is `leave_shelf`.
+INSERT INTO work (event_id, received_at, body_seq, source, type, lane, run, forced, suspect, crashes, tries,
+                  place, holds)
 SELECT event_id, received_at, body_seq, source, type, lane, run + :next_run, iif(:next_run, :forced, forced),
-       iif(:next_run, 0, suspect), iif(:next_run, 0, crashes), iif(:next_run, '{}', tries)
+       iif(:next_run, 0, suspect), iif(:next_run, 0, crashes), iif(:next_run, :next_tries, tries), place,
+       holds OR (lane IS NOT NULL AND state IN (SELECT value FROM json_each(:let_pass))
+                 AND source IN (SELECT o.source FROM ordered_source o))
 FROM shelf
 WHERE body_seq = :body_seq AND event_id = :event_id AND state = :was
 RETURNING received_at, run

@@ -1,0 +1,1 @@
+DELETE FROM landfast.heartbeat WHERE seen_at < landfast.clock() - make_interval(secs => $1)

@@ -1,0 +1,1 @@
+DELETE FROM landfast.heartbeat WHERE boot = $1

@@ -1,0 +1,1 @@
+DELETE FROM landfast.message WHERE id = $1 AND sink = $2

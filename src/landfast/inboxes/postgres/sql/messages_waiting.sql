@@ -1,0 +1,1 @@
+SELECT id, sink, content, incident, kind, made_at, tries, error, given_up_at FROM landfast.message ORDER BY seq LIMIT $1

@@ -1,0 +1,1 @@
+DELETE FROM landfast.rate_report WHERE at < landfast.clock() - make_interval(secs => $1)

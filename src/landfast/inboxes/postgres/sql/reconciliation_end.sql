@@ -1,0 +1,7 @@
+UPDATE landfast.reconciliation
+SET
+    token = NULL,
+    held_until = landfast.clock() + make_interval(secs => $4),
+    ended_at = CASE WHEN $3 = '' THEN landfast.clock() END,
+    error = $3
+WHERE source = $1 AND token = $2

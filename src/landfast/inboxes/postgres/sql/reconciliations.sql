@@ -1,0 +1,5 @@
+SELECT
+    source, begun_at, since, place, listed, missing, taken, ended_at, held_until, error,
+    token IS NOT NULL AND held_until > landfast.clock() AS is_running
+FROM landfast.reconciliation
+ORDER BY source

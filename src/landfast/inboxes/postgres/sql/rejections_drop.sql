@@ -1,0 +1,1 @@
+DELETE FROM landfast.rejection WHERE minute < landfast.clock() - make_interval(secs => $1)

@@ -1,0 +1,1 @@
+DELETE FROM landfast.erasure WHERE event_id = ANY ($1::bytea[]) AND is_clean

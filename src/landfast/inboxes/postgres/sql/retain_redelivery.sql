@@ -1,0 +1,1 @@
+DELETE FROM landfast.redelivery WHERE event_id = ANY ($1::bytea[])

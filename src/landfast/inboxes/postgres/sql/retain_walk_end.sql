@@ -1,0 +1,1 @@
+UPDATE landfast.retention_walk SET ended_at = landfast.clock() WHERE part = $1

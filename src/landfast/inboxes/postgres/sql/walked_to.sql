@@ -1,0 +1,1 @@
+SELECT seq FROM landfast.walk WHERE name = $1

@@ -1,0 +1,38 @@
+"""Which events still need their receipts, for the ledger: what is old and known, and whatever is unfinished."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from landfast.inboxes.sqlite import rows
+from landfast.inboxes.sqlite.connection import SqliteFile, in_thread
+from landfast.inboxes.sqlite.statements import ask
+from landfast.ports.clock import Clock
+
+WALKS = ("retain_living", "retain_waiting_shelf", "retain_waiting_work")
+"""Those that work last: what is taken off the shelf meanwhile is found there."""
+
+
+class Living:
+    _file: SqliteFile
+    _clock: Clock
+
+    async def living(self, *, older_than: float, chunk: int) -> AsyncIterator[Sequence[tuple[str, str]]]:
+        before = moment_before(rows.micros(self._clock.now()), older_than)
+        for walk in WALKS:
+            asked = {"after_at": 0, "after_id": b"", "before": before, "window": chunk}
+            while found := await self._living(walk, asked):
+                yield [(source, key) for source, key, _, _ in found]
+                _, _, asked["after_at"], asked["after_id"] = found[-1]
+
+    @in_thread
+    def _living(self, walk: str, asked: Mapping[str, Any]) -> list[Any]:
+        with self._file.reading() as connection:
+            return ask(connection, walk, asked)
+
+
+def moment_before(now: int, age: float) -> int:
+    """What came before this is older than the age."""
+    return now - rows.micros_in(age) if math.isfinite(age) else -(2**62)

@@ -1,0 +1,5 @@
+INSERT INTO alert (incident, name, subject, severity, sentence, fix, figures, since, seen_at, told_at, told, resolved_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (incident) DO UPDATE SET severity = excluded.severity, sentence = excluded.sentence, fix = excluded.fix,
+    figures = excluded.figures, seen_at = excluded.seen_at, told_at = excluded.told_at, told = excluded.told,
+    resolved_at = excluded.resolved_at

@@ -1,0 +1,2 @@
+SELECT incident, name, subject, severity, sentence, fix, figures, since, seen_at, told_at, told, resolved_at
+FROM alert WHERE resolved_at IS NULL ORDER BY since, name, subject

@@ -1,0 +1,1 @@
+DELETE FROM duty WHERE task = :task AND holder = :holder

@@ -1,0 +1,1 @@
+DELETE FROM meter WHERE boot = ? RETURNING name, value

@@ -1,0 +1,1 @@
+DELETE FROM heartbeat WHERE boot = ?

@@ -1,0 +1,1 @@
+SELECT seq, digest, tag, "key" FROM operator_log_end

@@ -1,0 +1,1 @@
+INSERT INTO ordered_source (source) VALUES (?) ON CONFLICT DO NOTHING RETURNING source

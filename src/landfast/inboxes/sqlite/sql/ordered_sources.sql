@@ -1,0 +1,1 @@
+SELECT source FROM ordered_source

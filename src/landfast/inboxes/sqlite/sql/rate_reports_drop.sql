@@ -1,0 +1,1 @@
+DELETE FROM rate_report WHERE at < :before

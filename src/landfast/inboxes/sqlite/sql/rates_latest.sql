@@ -1,0 +1,1 @@
+SELECT meter, source, handler, at FROM rate_latest ORDER BY meter, source, handler

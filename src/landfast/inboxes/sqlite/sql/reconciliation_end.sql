@@ -1,0 +1,3 @@
+UPDATE reconciliation
+SET token = NULL, held_until = :held_until, ended_at = CASE WHEN :error = '' THEN :now END, error = :error
+WHERE source = :source AND token = :token

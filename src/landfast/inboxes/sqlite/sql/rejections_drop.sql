@@ -1,0 +1,1 @@
+DELETE FROM rejection WHERE minute < :before

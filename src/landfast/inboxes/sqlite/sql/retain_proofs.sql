@@ -1,0 +1,1 @@
+DELETE FROM proof WHERE proof > :after_id AND (:upto IS NULL OR proof <= :upto) AND received_at < :before

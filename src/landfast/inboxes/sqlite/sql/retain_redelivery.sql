@@ -1,0 +1,1 @@
+DELETE FROM redelivery WHERE event_id IN (SELECT unhex(value ->> 1) FROM json_each(:gone))

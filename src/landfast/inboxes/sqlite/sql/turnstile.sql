@@ -1,0 +1,1 @@
+SELECT free_at, queue_end FROM turnstile WHERE name = :name

@@ -1,0 +1,1 @@
+DELETE FROM silence WHERE name = :name AND subject = :subject RETURNING until > :now

@@ -1,0 +1,1 @@
+INSERT INTO volume (quarter, meter, name, count) VALUES (?, ?, ?, ?)

@@ -1,0 +1,1 @@
+DELETE FROM volume WHERE quarter = :quarter OR quarter < :oldest
