@@ -16,6 +16,7 @@ from landfast.domain.effect import ClaimedEffect, EffectSettlement, StagedEffect
 from landfast.domain.errors import MasterKeyMissingError, SealedError
 from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.domain.text import storable
+from landfast.ledgers import rows
 from landfast.sealing import Seal
 from landfast.sealing.seal import key_in_front
 
@@ -48,9 +49,15 @@ def seal_settlements(seal: Seal, settlements: Sequence[EffectSettlement]) -> Seq
             each,
             message=seal.text_alone(storable(each.message), _of("message", each.key)),
             trace=seal.text_alone(storable(each.trace), _of("trace", each.key)),
+            result=None if each.result is None else seal.alone(each.result, _of("result", each.key)),
         )
         for each in settlements
     ]
+
+
+def seal_result(seal: Seal, key: str, result: bytes | None) -> bytes | None:
+    """What an operator says that an effect returned."""
+    return result if result is None or not seal.is_on else seal.alone(result, _of("result", key))
 
 
 def keys_of(receipts: Iterable[Receipt]) -> list[bytes | None]:
@@ -62,7 +69,32 @@ def keys_of_effects(effects: Iterable[ClaimedEffect]) -> list[bytes | None]:
 
 
 def keys_of_listed(found: Iterable[Mapping[str, Any]]) -> list[bytes | None]:
-    return [key_in_front(row[name]) for row in found for name in ("arguments", "message", "trace")]
+    columns = ("arguments", "message", "trace", "result")
+    return [key_in_front(row[name]) for row in found for name in columns if row[name] is not None]
+
+
+def keys_of_results(results: Iterable[bytes | None]) -> list[bytes | None]:
+    return [key_in_front(each) for each in results if each is not None]
+
+
+def give_results(
+    seal: Seal, claimed: Sequence[ClaimedEffect], results: Mapping[tuple[str, int], bytes | None]
+) -> list[ClaimedEffect]:
+    """Each effect with the results that it takes, opened; as `open_effect` where one does not open."""
+    return [_given(seal, each, results) if rows.takes([each]) else each for each in claimed]
+
+
+def _given(seal: Seal, effect: ClaimedEffect, results: Mapping[tuple[str, int], bytes | None]) -> ClaimedEffect:
+    opened: dict[str, bytes | None] = {}
+    for key, run in rows.takes([effect]):
+        result = opened[key] = results.get((key, run))
+        try:
+            opened[key] = None if result is None else seal.open_alone(result, _of("result", key))
+        except MasterKeyMissingError as error:
+            return replace(effect, closed=str(error))
+        except SealedError:
+            continue
+    return replace(effect, results=opened)
 
 
 def open_receipt(seal: Seal, receipt: Receipt) -> Receipt:
@@ -96,7 +128,16 @@ def open_listed(seal: Seal, row: dict[str, Any]) -> dict[str, Any]:
         arguments = seal.open_alone(row["arguments"], _of("arguments", row["key"]))
     except SealedError as error:
         arguments = msgspec.json.encode({"sealed": str(error)})
-    return row | told | {"arguments": arguments}
+    return row | told | {"arguments": arguments, "result": _told_result(seal, row)}
+
+
+def _told_result(seal: Seal, row: Mapping[str, Any]) -> bytes | None:
+    if row["result"] is None:
+        return None
+    try:
+        return seal.open_alone(row["result"], _of("result", row["key"]))
+    except SealedError as error:
+        return msgspec.json.encode({"sealed": str(error)})
 
 
 def _told(seal: Seal, text: str, about: bytes) -> str:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from landfast.domain import sql_text
 from landfast.domain.errors import HandlerEndedTransactionError, SwallowedDatabaseError, UserError
 
-QUERIES = 500
-"""Statements whose first words are remembered: an application has a few dozen, and the same ones for every event."""
+QUERIES = sql_text.QUERIES
+verb = sql_text.verb
 
-_BLANK = r"(?:\s|;|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
 _CONTROL = re.compile(
-    _BLANK + r"(COMMIT|END|ABORT|BEGIN|START\s+TRANSACTION|PREPARE\s+TRANSACTION"
+    sql_text.BLANK + r"(COMMIT|END|ABORT|BEGIN|START\s+TRANSACTION|PREPARE\s+TRANSACTION"
     r"|ROLLBACK(?!\s+(?:(?:WORK|TRANSACTION)\s+)?TO\b))\b",
     re.IGNORECASE | re.DOTALL,
 )
-_VERB = re.compile(_BLANK + r"(\w+)", re.DOTALL)
+_PERCENT = re.compile(r"%(?:[sbt]\b|\()")
+_NUMBERED = re.compile(r"\$[1-9]")
 
 
 def refuse(query: str) -> None:
@@ -30,15 +31,22 @@ def refuse(query: str) -> None:
 
 
 @lru_cache(QUERIES)
-def verb(query: str) -> str:
-    found = _VERB.match(query)
-    return found[1].upper() if found else ""
-
-
-@lru_cache(QUERIES)
 def _control_word(query: str) -> str:
     found = _CONTROL.match(query)
     return " ".join(found[1].upper().split()) if found else ""
+
+
+@lru_cache(QUERIES)
+def has_percent(query: str) -> bool:
+    """Whether its placeholders are psycopg's, %s or %(name)s, and not $1."""
+    return _PERCENT.search(query) is not None and _NUMBERED.search(query) is None
+
+
+def percent_sign() -> UserError:
+    return UserError(
+        "a placeholder of tx is written $1, $2, ... and not %s; write $1, or give Landfast your psycopg pool as the"
+        " ledger, where %s is understood"
+    )
 
 
 def ended() -> UserError:
@@ -61,4 +69,11 @@ def swallowed() -> SwallowedDatabaseError:
     return SwallowedDatabaseError(
         "the handler caught a database error and went on, but its transaction was already lost; "
         "put `async with tx.savepoint():` around statements that may fail"
+    )
+
+
+def not_given(kind: str, ledger: str) -> UserError:
+    return UserError(
+        f"a {ledger} ledger by its address has no {kind} to give; use tx, or give Landfast your own engine,"
+        " as Inbox(ledger=engine)"
     )

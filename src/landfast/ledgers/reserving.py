@@ -23,16 +23,26 @@ class Receipts(Protocol):
 
     async def read(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]: ...
 
+    async def renew(self, digests: Sequence[ReceiptDigest]) -> None:
+        """Let every receipt of these that is older than a day be as old as now."""
+        ...
+
 
 async def reserve(
     receipts: Receipts, keys: Sequence[ReceiptKey], forced: frozenset[ReceiptKey]
 ) -> list[Receipt | None]:
-    """None where the key is ours now, otherwise the receipt that keeps us from it."""
+    """None where the key is ours now, otherwise the receipt that keeps us from it. That one is as young as our finding
+    it: its event may be an old one that was forgotten and came again, and lives longer than a receipt of before."""
     earlier = await _done_before(receipts, [key for key in keys if key.run > 1 and key not in forced])
     wanted = [Receipt(key, Outcome.DONE) for key in keys if key not in earlier]
     ours = await receipts.insert(_in_order(wanted))
     taken = [receipt.key for receipt in wanted if receipt.key not in ours]
+    if found := {receipt.key.digest for receipt in earlier.values()} | {key.digest for key in taken}:
+        await receipts.renew(sorted(found))
     there = await _read(receipts, taken)
+    if gone := [receipt for receipt in wanted if receipt.key not in ours and receipt.key not in there]:
+        # Its time was over, and it was deleted between our two statements: now it is like one that never was.
+        ours = {*ours, *await receipts.insert(_in_order(gone))}
     return [None if key in ours else earlier.get(key) or there[key] for key in keys]
 
 

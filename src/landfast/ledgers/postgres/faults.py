@@ -86,12 +86,12 @@ def own(error: Exception) -> LandfastError:
     """What an error of one of Landfast's own statements means."""
     if isinstance(error, asyncpg.PostgresError) and error.sqlstate == _LOCK_TIMEOUT:
         return ReceiptBusyError("ledger: another transaction holds this receipt for longer than a second")
-    return _left_behind(error) or unavailable(error)
+    return left_behind(error) or unavailable(error)
 
 
 def before_commit(error: Exception) -> LandfastError:
     """What an error of the last statement before COMMIT means: it carries the handler's results and effects."""
-    if left := _left_behind(error):
+    if left := left_behind(error):
         return left
     if is_answer(error) and _fault(error) not in {Fault.INFRASTRUCTURE, Fault.SCHEMA}:
         return CommitRefusedError(f"ledger: the results or effects were refused ({error})")
@@ -102,6 +102,15 @@ def at_commit(error: Exception) -> StoreError:
     if is_answer(error):
         return CommitRefusedError(f"ledger: COMMIT was refused ({error})")
     return CommitUnknownError(f"ledger: no answer to COMMIT ({type(error).__name__}: {error})")
+
+
+def left_behind(error: Exception) -> LandfastError | None:
+    """What the handler left on the connection for us to trip over."""
+    if isinstance(error, asyncpg.InFailedSQLTransactionError):
+        return control.swallowed()
+    if isinstance(error, asyncpg.InterfaceError) and _fault(error) is Fault.OTHER:
+        return control.left_running()
+    return None
 
 
 def is_gone(connection: PoolConnectionProxy[Record]) -> bool:
@@ -124,15 +133,6 @@ def unavailable(error: Exception) -> LedgerUnavailableError:
             "run landfast migrate, or undo the change"
         )
     return LedgerUnavailableError(f"ledger: the database cannot be used now ({type(error).__name__}: {error})")
-
-
-def _left_behind(error: Exception) -> LandfastError | None:
-    """What the handler left on the connection for us to trip over."""
-    if isinstance(error, asyncpg.InFailedSQLTransactionError):
-        return control.swallowed()
-    if isinstance(error, asyncpg.InterfaceError) and _fault(error) is Fault.OTHER:
-        return control.left_running()
-    return None
 
 
 def _fault(error: BaseException) -> Fault:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import lru_cache
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
+from landfast.domain.sql_text import sets_nothing
 from landfast.ledgers import control
 from landfast.ledgers.postgres import faults
 from landfast.ledgers.postgres.lending import LentConnection
+from landfast.ledgers.postgres.said_settings import names_set
+from landfast.ledgers.savepoints import savepoint
+from landfast.ports.ledger import Batch
 
 if TYPE_CHECKING:
     from asyncpg import Connection, Record
     from asyncpg.pool import PoolConnectionProxy
 
 
-_WRITES = frozenset({"INSERT", "UPDATE", "DELETE"})
-
-
 class PostgresHandle:
-    """A Transaction. It has no way to commit."""
+    """A Transaction, and the Scope around it. It has no way to commit."""
+
+    dialect = "postgresql"
 
     def __init__(self, connection: PoolConnectionProxy[Record]) -> None:
         self._connection = connection
@@ -29,12 +31,32 @@ class PostgresHandle:
         self._savepoints = 0
         self.may_have_set = False
         """Whether the handler may have changed a setting: anything but a plain write may, also by way of a function."""
+        self.has_set = False
+        """Whether one has said so, in this transaction."""
+        self.used = False
+
+    @property
+    def handle(self) -> PostgresHandle:
+        return self
+
+    def given(self, kind: str) -> Any:
+        if kind == "connection":
+            return self.connection
+        raise control.not_given(kind, "PostgreSQL")
+
+    def before_others(self, _sending: object) -> bool:
+        return False
+
+    closes_at_once = True
+
+    async def close(self) -> None:
+        """Nothing is left unsent."""
 
     @property
     def connection(self) -> Connection[Record] | PoolConnectionProxy[Record]:
         if self._ended:
             raise control.ended()
-        self.may_have_set = True
+        self.may_have_set = self.used = True
         if self._lent is None:
             lender: Connection[Record] | None = getattr(self._connection, "_con", None)
             if lender is None:
@@ -43,19 +65,28 @@ class PostgresHandle:
         return self._lent
 
     async def execute(self, query: str, *args: Any) -> str:
-        return await self._checked(query).execute(query, *args)
+        return await self._checked(query, args).execute(query, *args)
 
     async def fetch(self, query: str, *args: Any) -> Sequence[Record]:
-        return await self._checked(query).fetch(query, *args)
+        return await self._checked(query, args).fetch(query, *args)
 
     async def fetchrow(self, query: str, *args: Any) -> Record | None:
-        return await self._checked(query).fetchrow(query, *args)
+        return await self._checked(query, args).fetchrow(query, *args)
 
     async def fetchval(self, query: str, *args: Any) -> Any:
-        return await self._checked(query).fetchval(query, *args)
+        return await self._checked(query, args).fetchval(query, *args)
+
+    async def send_all(self, batches: Sequence[Batch]) -> None:
+        for query, rows in batches:
+            connection = self._checked(query, rows[0])
+            if len(rows) == 1:
+                await connection.execute(query, *rows[0])
+            else:
+                await connection.executemany(query, rows)
 
     def savepoint(self) -> AbstractAsyncContextManager[None]:
-        return self._savepoint()
+        self._savepoints += 1
+        return savepoint(self._savepoints, self.execute, is_open=self._is_open)
 
     def end(self) -> None:
         """From now on nothing that the handler holds sends a statement. One that is under way already makes asyncpg
@@ -64,25 +95,19 @@ class PostgresHandle:
         if self._lent is not None:
             self._lent.end()
 
-    @asynccontextmanager
-    async def _savepoint(self) -> AsyncIterator[None]:
-        self._savepoints += 1
-        name = f"landfast_{self._savepoints}"
-        await self.execute(f"SAVEPOINT {name}")
-        try:
-            yield
-        except BaseException:
-            if not self._ended and not faults.is_gone(self._connection) and self._connection.is_in_transaction():
-                await self.execute(f"ROLLBACK TO {name}; RELEASE {name}")
-            raise
-        await self.execute(f"RELEASE {name}")
+    def _is_open(self) -> bool:
+        return bool(not self._ended and not faults.is_gone(self._connection) and self._connection.is_in_transaction())
 
-    def _checked(self, query: str) -> PoolConnectionProxy[Record]:
+    def _checked(self, query: str, args: Sequence[Any]) -> PoolConnectionProxy[Record]:
         control.refuse(query)
+        if args and control.has_percent(query):
+            raise control.percent_sign()
         if self._ended:
             raise control.ended()
-        if _may_set(query):
+        self.used = True
+        if may_set(query):
             self.may_have_set = True
+            self.has_set = self.has_set or bool(names_set(query))
         connection = self._connection
         if not faults.is_gone(connection) and not connection.is_in_transaction():
             # Outside of a transaction the server would commit this statement by itself.
@@ -90,6 +115,5 @@ class PostgresHandle:
         return connection
 
 
-@lru_cache(control.QUERIES)
-def _may_set(query: str) -> bool:
-    return control.verb(query) not in _WRITES or "set_config" in query.lower()
+def may_set(query: str) -> bool:
+    return not sets_nothing(query)

@@ -13,13 +13,16 @@ from landfast.domain.effect import EffectState
 from landfast.domain.erasure import Erased
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
+from landfast.domain.lane_memory import StateKey
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.domain.text import storable
 from landfast.ledgers import boxes, limits, reserving
 from landfast.ledgers import rows as shared
 from landfast.ledgers.postgres import faults, rows, store
 from landfast.ledgers.postgres.effects import PostgresEffects
+from landfast.ledgers.postgres.expiry import PostgresExpiry
 from landfast.ledgers.postgres.transaction import PostgresTransaction
+from landfast.ledgers.postgres.wire import AsyncpgWire, Wire
 from landfast.ports.audit import MARKS_KEPT
 from landfast.ports.clock import Chance, Clock
 from landfast.sealing import Seal, StoreKey
@@ -36,7 +39,7 @@ DESK_SIZE = 2
 """Connections for everything but handlers: tombstones, receipts and effects never wait for a slow handler."""
 
 
-class PostgresLedger(PostgresEffects):
+class PostgresLedger(PostgresEffects, PostgresExpiry):
     """A Ledger, an EffectStore and a Store."""
 
     def __init__(
@@ -56,6 +59,8 @@ class PostgresLedger(PostgresEffects):
         self._size = pool
         self._seal = seal or Seal()
         self._handlers: Pool[Record]
+        self._is_pooled = False
+        """Behind a pooler, where a session keeps nothing for us."""
 
     async def begin(self, *, deadline: float, isolation: str | None = None) -> PostgresTransaction:
         return await self._begin(self._handlers, deadline=deadline, isolation=levels.level(isolation))
@@ -70,6 +75,9 @@ class PostgresLedger(PostgresEffects):
         found = [shared.receipt(row) for row in await self._fetch("receipts_read", digests)]
         await self._learn(boxes.keys_of(found))
         return [boxes.open_receipt(self._seal, each) for each in found]
+
+    async def states(self, keys: Sequence[StateKey]) -> Sequence[str | None]:
+        return shared.states(keys, await self._fetch("states_read", *rows.columns(keys, width=2)))
 
     async def audit_marks(self, inbox: InboxId) -> Sequence[Mark]:
         return [Mark(row["seq"], row["nonce"]) for row in await self._fetch("audit_marks", inbox, MARKS_KEPT)]
@@ -96,6 +104,8 @@ class PostgresLedger(PostgresEffects):
         async with self._connection() as connection, connection.transaction():
             await connection.execute(rows.SQL["erase_effects"], digests, EffectState.DONE, EffectState.DEAD)
             await connection.execute(rows.SQL["erase_results"], digests, Outcome.DEAD)
+            # A step that committed while the first of these waited for it may have staged others.
+            await connection.execute(rows.SQL["erase_effects"], digests, EffectState.DONE, EffectState.DEAD)
             ids = [each.event_id for each in events]
             await connection.execute(rows.SQL["erase_note"], inbox, ids, digests, storable(who))
 
@@ -111,7 +121,7 @@ class PostgresLedger(PostgresEffects):
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
             else:
                 return False
-            for table in ("landfast_effect", "landfast_receipt"):
+            for table in ("landfast_ledger.effect", "landfast_ledger.receipt"):
                 await connection.execute(f"VACUUM (INDEX_CLEANUP OFF) {table}", timeout=limits.MIGRATION_WAIT)
         return True
 
@@ -122,6 +132,7 @@ class PostgresLedger(PostgresEffects):
         self._handlers, self._desk = await store.connect(
             self._dsn, handlers=self._size, desk=DESK_SIZE, named=self._named
         )
+        self._is_pooled = store.is_pooled_by(self._desk)
 
     async def close(self) -> None:
         for pool in (self._handlers, self._desk):
@@ -155,8 +166,13 @@ class PostgresLedger(PostgresEffects):
             connection = await pool.acquire()
         except faults.ANY as error:
             raise faults.unavailable(error) from error
+        wire = AsyncpgWire(pool, connection, may_keep=not self._is_pooled)
+        return await self._begun(wire, deadline=deadline, isolation=isolation)
+
+    async def _begun(self, wire: Wire, *, deadline: float, isolation: str) -> PostgresTransaction:
+        """A transaction of ours on the wire. Where it cannot begin, the wire is given back."""
         silence = deadline + limits.STOPPED_GRACE
-        transaction = PostgresTransaction(pool, connection, silence=silence, seal=self._seal)
+        transaction = PostgresTransaction(wire, silence=silence, seal=self._seal)
         try:
             await transaction.begin(isolation)
         except BaseException:

@@ -37,6 +37,10 @@ class LentConnection(Base):
         # Called when a statement is deleted, which may be long after the end, and sends nothing.
         self._lender._maybe_gc_stmt(statement)  # type: ignore[attr-defined]  # noqa: SLF001 - asyncpg's own classes call it
 
+    def _get_unique_id(self, prefix: str) -> str:
+        name: str = self._lender._get_unique_id(prefix)  # type: ignore[attr-defined]  # noqa: SLF001 - behind a pooler it has its own way
+        return name
+
     def __del__(self) -> None:
         """Nothing: asyncpg would warn of a connection that nobody closed."""
 

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from landfast.ledgers import limits
 
+WAIT = f"SET LOCAL lock_timeout = {round(limits.RECEIPT_WAIT * 1000)}"
+"""So long for what Landfast itself locks."""
+
 RELAX = "SET LOCAL lock_timeout TO DEFAULT"
 """Once the receipts are ours, the locks are the handler's, and so is the time that it waits for them."""
 
@@ -14,9 +17,15 @@ RESET = ("RESET ROLE", "RESET ALL")
 """What the session began with; `RESET ALL` leaves the role."""
 
 
+OURS = frozenset(
+    {"lock_timeout", "synchronous_commit", "idle_in_transaction_session_timeout", "client_connection_check_interval"}
+    | {"tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count"}
+)
+"""What the statements below set, for the transaction alone."""
+
+
 def begin(isolation: str, *, silence: float) -> tuple[str, ...]:
-    wait = f"SET LOCAL lock_timeout = {_milliseconds(limits.RECEIPT_WAIT)}"
-    return (f"BEGIN ISOLATION LEVEL {isolation} READ WRITE", *local(silence=silence), wait)
+    return (f"BEGIN ISOLATION LEVEL {isolation} READ WRITE", *local(silence=silence), WAIT)
 
 
 def local(*, silence: float) -> tuple[str, ...]:

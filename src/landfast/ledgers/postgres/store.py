@@ -11,7 +11,7 @@ from landfast import sqlfiles
 from landfast.domain.errors import ConfigError
 from landfast.ledgers import limits, schema
 from landfast.ledgers.postgres import faults, rows
-from landfast.postgres_types import KnowingConnection
+from landfast.postgres_pooling import PooledConnection, connecting, is_pooled
 
 if TYPE_CHECKING:
     from asyncpg import Connection, Record
@@ -22,26 +22,24 @@ MIGRATIONS = sqlfiles.migrations("landfast.ledgers.postgres")
 OLDEST_VERSION = 14
 """The first with client_connection_check_interval, which notices a client that went away during a statement."""
 
-STATEMENTS = 100
-"""Prepared statements that a connection keeps: ours are a dozen, handlers have their own. Without them each statement
-takes a second round trip, and three times as long."""
-
 
 async def connect(dsn: str, *, handlers: int, desk: int, named: str) -> list[Pool[Record]]:
-    """Pools of these sizes, on a server that can keep our promise. `named` is the setting that the address is from. A
-    handler's statements have its deadline; those at the desk are our own, and are never waited for without end."""
+    """Pools of these sizes, none for a size of 0, on a server that can keep our promise. `named` is the setting that
+    the address is from. A handler's statements have its deadline; those at the desk are our own, and are never waited
+    for without end."""
     pools: list[Pool[Record]] = []
     try:
-        statements = await _check_server(dsn, named)
+        pooled = await _check_server(dsn, named)
         for size, patience in ((handlers, None), (desk, limits.ANSWER_WAIT)):
+            if not size:
+                continue
             pool = asyncpg.create_pool(
                 dsn,
                 min_size=1,
                 max_size=size,
-                statement_cache_size=statements,
                 timeout=limits.CONNECT_WAIT,
                 command_timeout=patience,
-                connection_class=KnowingConnection,
+                **connecting(pooled=pooled),
             )
             pools.append(pool)
             await pool
@@ -52,8 +50,13 @@ async def connect(dsn: str, *, handlers: int, desk: int, named: str) -> list[Poo
     return pools
 
 
-async def _check_server(dsn: str, named: str) -> int:
-    """Refuse a server that does not keep what it commits; otherwise, how many prepared statements it may keep."""
+def is_pooled_by(pool: Pool[Record]) -> bool:
+    """What `connect` found out."""
+    return pool._connection_class is PooledConnection  # type: ignore[attr-defined]  # noqa: SLF001 - as we gave it
+
+
+async def _check_server(dsn: str, named: str) -> bool:
+    """Refuse a server that does not keep what it commits; otherwise, whether a pooler is in between."""
     connection = await asyncpg.connect(
         dsn, statement_cache_size=0, timeout=limits.CONNECT_WAIT, command_timeout=limits.ANSWER_WAIT
     )
@@ -62,43 +65,57 @@ async def _check_server(dsn: str, named: str) -> int:
             raise ConfigError(f"{named}: use PostgreSQL {OLDEST_VERSION} or newer; this one is older")
         for problem in await _durability(connection):
             raise ConfigError(problem)
-        return 0 if await is_pooled(connection) else STATEMENTS
+        return await is_pooled(connection)
     finally:
         connection.terminate()
-
-
-async def is_pooled(connection: Connection[Record]) -> bool:
-    """Whether PgBouncer or the like is in between. It gives out process ids of its own, and behind it the next
-    transaction may be on another server connection, where nothing that we prepared exists."""
-    pid = await connection.fetchval("SELECT pg_backend_pid()", timeout=limits.ANSWER_WAIT)
-    return bool(pid != connection.get_server_pid())
 
 
 async def migrate(connection: PoolConnectionProxy[Record], name: str) -> Sequence[str]:
     """All that is missing, in one transaction: crash anywhere, and the schema is the old one."""
     async with connection.transaction():
         await connection.execute(rows.SQL["migrations_lock"])
-        await connection.execute(rows.SQL["migrations"])
+        await _find_place(connection)
         missing = sqlfiles.missing(MIGRATIONS, await _applied(connection))
         done = [await _apply(connection, migration) for migration in missing]
         await connection.execute(rows.SQL["name_draw"], name)
     return done
 
 
+async def _find_place(connection: PoolConnectionProxy[Record]) -> None:
+    """Where the first migrations are to work: in our own schema, or where an older version has put its tables."""
+    if await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", schema.in_schema("migration")):
+        return
+    place = await connection.fetchval(rows.SQL["migrations_place"])
+    if await connection.fetchval("SELECT to_regnamespace($1) IS NULL", schema.SCHEMA):
+        try:
+            await connection.execute(rows.SQL["migrations_schema"])
+        except asyncpg.InsufficientPrivilegeError as error:
+            raise ConfigError(
+                f"ledger: {error}; grant CREATE on the database to its user, or let its owner say"
+                f" CREATE SCHEMA {schema.SCHEMA} AUTHORIZATION and that user's name"
+            ) from error
+    await connection.execute(rows.SQL["migrations_look"], place or schema.SCHEMA)
+    await connection.execute(rows.SQL["migrations"])
+    if place is not None:
+        await connection.execute(rows.SQL["migrations_carry"])
+
+
 async def examine(connection: PoolConnectionProxy[Record]) -> tuple[list[str], list[str]]:
     """What makes it unsafe, and what is wrong besides."""
     columns = await connection.fetch(rows.SQL["columns"], list(schema.COLUMNS))
-    tables = {table: frozenset(row["name"] for row in columns if row["table"] == table) for table in schema.COLUMNS}
-    hazards, others = schema.missing(tables), schema.added(tables)
-    if tables["landfast_receipt"]:
-        key = frozenset(row["name"] for row in columns if row["table"] == "landfast_receipt" and row["key"])
+    if not columns and (place := await connection.fetchval(rows.SQL["migrations_place"])):
+        return schema.not_moved(place) + await _durability(connection), []
+    tables = {noun: frozenset(row["name"] for row in columns if row["table"] == noun) for noun in schema.COLUMNS}
+    hazards, others = schema.missing(tables, schema.in_schema), schema.added(tables, schema.in_schema)
+    if tables["receipt"]:
+        key = frozenset(row["name"] for row in columns if row["table"] == "receipt" and row["key"])
         applied = await _applied(connection)
-        hazards += schema.key_problems(key)
+        hazards += schema.key_problems(key, schema.in_schema)
         hazards += sqlfiles.behind("ledger", MIGRATIONS, applied)
         others += sqlfiles.newer("ledger", MIGRATIONS, applied)
     hazards += [
         f"ledger: {table} is unlogged, so a crash empties it; ALTER TABLE {table} SET LOGGED"
-        for table in sorted({row["table"] for row in columns if row["unlogged"]})
+        for table in sorted({schema.in_schema(row["table"]) for row in columns if row["unlogged"]})
     ]
     return hazards + await _durability(connection), others
 

@@ -1,63 +1,67 @@
-"""The receipt-first transaction on PostgreSQL."""
+"""The receipt-first transaction on PostgreSQL, over any wire."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any
 
-import asyncpg
-
-from landfast.domain.effect import StagedEffect
-from landfast.domain.errors import CommitUnknownError, LedgerUnavailableError
+from landfast.domain.arrival import Arrived
+from landfast.domain.effect import HELD, ClaimedEffect, StagedEffect
+from landfast.domain.errors import CommitUnknownError
 from landfast.domain.ids import ReceiptDigest
-from landfast.domain.outcome import Receipt, ReceiptKey
-from landfast.ledgers import boxes, control, limits, reserving
+from landfast.domain.lane import LanePlace
+from landfast.domain.lane_memory import LaneMark, LaneState, StateKey
+from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
+from landfast.ledgers import boxes, control, reserving
 from landfast.ledgers import rows as shared
-from landfast.ledgers.postgres import faults, rows, settings
-from landfast.ledgers.postgres.handle import PostgresHandle
+from landfast.ledgers.postgres import arrivals as postgres_arrivals
+from landfast.ledgers.postgres import faults, rows, settings, telling
+from landfast.ledgers.postgres.lane_memory import PostgresLaneMemory
+from landfast.ledgers.postgres.wire import Teller, Wire
+from landfast.ports.ledger import Lane, Scope
 from landfast.sealing import Seal, StoreKey
+from landfast.thread_calls import finish
 
-if TYPE_CHECKING:
-    from asyncpg import Record
-    from asyncpg.pool import Pool, PoolConnectionProxy
+_DIVISION_BY_ZERO = "22012"
+"""What `guard_remove` answers with where a guard row is gone."""
 
 
 class PostgresTransaction:
-    """A LedgerTransaction. It owns a connection of the pool until it was committed or rolled back."""
+    """A LedgerTransaction. It has its wire until it was committed or rolled back."""
 
-    def __init__(
-        self, pool: Pool[Record], connection: PoolConnectionProxy[Record], *, silence: float, seal: Seal
-    ) -> None:
-        self._pool = pool
+    def __init__(self, wire: Wire, *, silence: float, seal: Seal) -> None:
+        self._wire = wire
+        self._lanes = PostgresLaneMemory(wire)
         self._seal = seal
-        self._connection = connection
-        self._handle = PostgresHandle(connection)
         self._silence = silence
         self._guards: list[object] = []
-        """Where our guard rows are, one for each insert of receipts."""
+        """Where our guard rows are, one for each insert of receipts, but for the first if that was told."""
+        self._is_told = False
+        """The place of the first guard row is known to the server alone."""
+        self._to_begin: tuple[str, ...] = ()
+        """What is still to be said before anything else."""
         self._ours: set[ReceiptKey] = set()
-        self._unanswered = False
-        """COMMIT was sent and nothing came back: the connection is not to be used again."""
-        self._ending: asyncio.Task[None] | None = None
+        self._has_had_handlers = False
+        self._is_over = False
+        self._giving_back: asyncio.Future[None] | None = None
 
     @property
-    def handle(self) -> PostgresHandle:
-        return self._handle
+    def lane(self) -> Lane | None:
+        return self._wire.lane
 
     async def begin(self, isolation: str) -> None:
-        with _own_statement():
-            await self._send(*settings.begin(isolation, silence=self._silence))
+        """Where the receipts are inserted first, that and this are one round trip."""
+        self._to_begin = settings.begin(isolation, silence=self._silence)
+        if self._wire.teller is None:
+            await self._begun()
 
     async def reserve(
         self, keys: Sequence[ReceiptKey], *, forced: frozenset[ReceiptKey] = frozenset()
     ) -> Sequence[Receipt | None]:
         with _own_statement():
-            answer = await reserving.reserve(self, keys, forced)
-            await self._send(settings.RELAX)
-        return answer
+            return await reserving.reserve(self, keys, forced)
 
     async def bury(
         self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
@@ -66,108 +70,212 @@ class PostgresTransaction:
             return await reserving.bury(self, tombstones, forced)
 
     async def insert(self, receipts: Sequence[Receipt]) -> Collection[ReceiptKey]:
+        is_plain = all(each.outcome is Outcome.DONE and each.result is None for each in receipts)
+        if self._to_begin and self._wire.teller is not None and is_plain:
+            return await self._take(self._wire.teller, [each.key for each in receipts])
+        await self._begun()
         sealed = boxes.seal_receipts(self._seal, receipts)
         if sealed is not receipts and self._seal.store_key is not None:
-            await self._connection.execute(rows.SQL["store_key_add"], *self._seal.store_key, timeout=limits.ANSWER_WAIT)
-        columns = rows.receipt_columns(sealed)
-        found = await self._connection.fetch(rows.SQL["receipts_insert"], *columns, timeout=limits.ANSWER_WAIT)
+            await self._wire.execute(rows.SQL["store_key_add"], *self._seal.store_key)
+        # A handler is about to run, unless these close earlier runs or bury.
+        relaxes = all(each.outcome is Outcome.DONE for each in receipts)
+        found = await self._wire.fetch(rows.SQL["receipts_insert"], *rows.receipt_columns(sealed), relaxes)
         self._guards.append(found[0]["place"])
         inserted = {shared.receipt_key(row) for row in found if row["digest"] is not None}
         self._ours |= inserted
         return inserted
 
+    async def _take(self, teller: Teller, keys: Sequence[ReceiptKey]) -> Collection[ReceiptKey]:
+        """Begin, and the receipts."""
+        inserted = set(keys)
+        tag = await self._say_first(teller, "receipts_take", *rows.key_columns(keys), Outcome.DONE)
+        self._is_told = True
+        if telling.count(tag) < len(inserted):
+            digests = [key.digest for key in keys]
+            inserted = {shared.receipt_key(row) for row in await self._wire.fetch(rows.SQL["receipts_taken"], digests)}
+        self._ours |= inserted
+        return inserted
+
+    async def _begun(self) -> None:
+        if not self._to_begin:
+            return
+        with _own_statement():
+            if self._wire.teller is not None:
+                await self._say_first(self._wire.teller)
+            else:
+                said, self._to_begin = self._to_begin, ()
+                await self._wire.send(said)
+
+    async def _say_first(self, teller: Teller, *call: Any) -> str:
+        """BEGIN with its settings, and the call of a statement; the command tag. None of it counts before COMMIT, so
+        whatever a dead connection has heard of it can be said again on another."""
+        said, self._to_begin = self._to_begin, ()
+        await teller.connect()
+        while True:
+            statements = teller.statements
+            try:
+                tag = await teller.tell("; ".join([*said, statements.call(*call)] if call else said))
+            except faults.ANY as error:
+                statements.failed()
+                if getattr(error, "sqlstate", None) == telling.NOT_PREPARED:
+                    statements.lost()
+                    await teller.tell("ROLLBACK")
+                elif not await teller.renew():
+                    raise
+            else:
+                statements.heard()
+                return tag
+
     async def read(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
-        found = await self._connection.fetch(rows.SQL["receipts_read"], digests, timeout=limits.ANSWER_WAIT)
-        receipts = [shared.receipt(row) for row in found]
+        await self._begun()
+        receipts = [shared.receipt(row) for row in await self._wire.fetch(rows.SQL["receipts_read"], digests)]
         if self._seal.lacks(boxes.keys_of(receipts)):
-            keys = await self._connection.fetch(rows.SQL["store_keys"], timeout=limits.ANSWER_WAIT)
-            self._seal.learn(StoreKey(*key) for key in keys)
+            keys = await self._wire.fetch(rows.SQL["store_keys"])
+            self._seal.learn(StoreKey(row["id"], row["wrapped"], row["master"]) for row in keys)
         return [boxes.open_receipt(self._seal, each) for each in receipts]
 
-    async def reset(self) -> None:
-        if not self._handle.may_have_set:
-            return  # a round trip for each event of a group is a good part of what it costs
-        self._handle.may_have_set = False
-        with _own_statement():
-            await self._send(*settings.RESET, *settings.local(silence=self._silence))
+    async def renew(self, digests: Sequence[ReceiptDigest]) -> None:
+        await self._wire.execute(rows.SQL["receipts_renew"], digests)
 
-    async def withdraw(self, keys: Sequence[ReceiptKey]) -> None:
+    async def scope(self) -> Scope:
+        await self._begun()
+        if self._has_had_handlers:
+            with _own_statement():
+                await self._wire.undo_settings(self._as_begun())
+        self._has_had_handlers = True
+        return self._wire.scope()
+
+    async def mark(self, marks: Sequence[LaneMark]) -> Sequence[LanePlace | None]:
+        await self._begun()
+        with _own_statement():
+            return await self._lanes.mark(marks)
+
+    async def lock_states(self, keys: Sequence[StateKey]) -> Sequence[str | None]:
+        await self._begun()
+        with _own_statement():
+            return await self._lanes.lock_states(keys)
+
+    async def move_states(self, states: Sequence[LaneState]) -> None:
+        with _own_statement():
+            await self._lanes.move_states(states)
+
+    async def withdraw(self, keys: Sequence[ReceiptKey], *, reached: Sequence[LaneMark] = ()) -> None:
         # Outside of our transaction this would delete what somebody else has committed meanwhile.
         await self.check()
         columns = rows.key_columns([key for key in keys if key in self._ours])
         with _own_statement():
-            await self._connection.execute(rows.SQL["receipts_withdraw"], *columns, timeout=limits.ANSWER_WAIT)
+            await self._wire.execute(rows.SQL["receipts_withdraw"], *columns)
+            await self._lanes.put_back(reached)
+
+    async def holds(self, effect: ClaimedEffect) -> bool:
+        await self._begun()
+        named = (effect.staged.key, effect.staged.run, effect.token, HELD)
+        with _own_statement():
+            return bool(await self._wire.fetch(rows.SQL["effects_hold"], *named))
 
     async def check(self) -> None:
+        await self._begun()
         self._examine()
         with _own_statement():
-            guards = await self._connection.fetchval(rows.SQL["guard_check"], self._guards, timeout=limits.ANSWER_WAIT)
-        self._compare(guards)
+            if self._is_told:
+                self._is_told = False
+                self._guards += [row["place"] for row in await self._wire.fetch(rows.SQL["guard_find"])] or [(0, 0)]
+            (row,) = await self._wire.fetch(rows.SQL["guard_check"], self._guards)
+        self._compare(row["count"])
 
-    async def commit(self, *, results: Sequence[tuple[ReceiptKey, bytes]], effects: Sequence[StagedEffect]) -> None:
+    async def commit(
+        self,
+        *,
+        results: Sequence[tuple[ReceiptKey, bytes]],
+        effects: Sequence[StagedEffect],
+        arrivals: Sequence[Arrived] = (),
+    ) -> None:
+        await self._begun()
         self._examine()
-        self._handle.end()
+        self._wire.end()
         sealed = boxes.seal_results(self._seal, results), boxes.seal_effects(self._seal, effects)
         store_key = (self._seal.store_key if results or effects else None) or (None, None, None)
-        columns = (*rows.result_columns(sealed[0]), *rows.effect_columns(sealed[1]), *store_key)
+        plain, steps = [each for each in sealed[1] if each.is_plain], [each for each in sealed[1] if not each.is_plain]
+        columns = (*rows.result_columns(sealed[0]), *rows.effect_columns(plain), *store_key)
         try:
-            tag = await self._connection.execute(rows.SQL["commit"], self._guards, *columns, timeout=limits.ANSWER_WAIT)
+            await self._wire.leave_settings(self._as_begun())
+            with _own_statement():
+                ended = await postgres_arrivals.lock(self._wire, steps, arrivals)
+            if steps:
+                placed = (*rows.effect_columns(steps), *rows.step_columns(steps), *rows.wait_columns(steps))
+                await self._wire.execute(rows.SQL["steps_stage"], *placed)
+            await postgres_arrivals.end(self._wire, ended, arrivals)
+            if self._wire.teller is not None:
+                await self._commit_at_once(self._wire.teller, columns if results or plain else ())
+                return
+            guards = await self._wire.execute(rows.SQL["commit"], self._guards, *columns)
         except faults.ANY as error:
             raise faults.before_commit(error) from error
-        self._compare(int(tag.removeprefix("DELETE ")))
+        self._compare(guards)
         # Crash before the server has the COMMIT on its disk: nothing happened, the event is claimed again. After it:
         # everything did, and the next claim finds the receipt.
-        if await self._answer_to_commit() != "COMMIT":
+        if not await self._wire.commit():
+            raise control.swallowed()
+        self._end()
+
+    async def _commit_at_once(self, teller: Teller, columns: Sequence[Any]) -> None:
+        """The same in one round trip: where a guard row is gone, the server gets no further than that."""
+        statements = teller.statements
+        said = [statements.call("commit", [], *columns)] if columns else []
+        said.append(statements.call("guard_remove", self._guards, len(self._guards) + self._is_told))
+        try:
+            tag = await teller.tell_last("; ".join([*said, "COMMIT"]))
+        except faults.ANY as error:
+            statements.failed()
+            raise _why_not(teller, error) from error
+        except asyncio.CancelledError as error:
+            teller.distrust()
+            raise CommitUnknownError("ledger: cancelled while COMMIT was under way") from error
+        statements.heard()
+        if tag != "COMMIT":
             raise control.swallowed()
         self._end()
 
     async def rollback(self) -> None:
-        # A cancelled caller goes, the rollback goes on: the connection must be given back.
-        await asyncio.shield(self._end())
+        self._end()
+        if self._giving_back is not None:
+            # A cancelled caller goes, the rollback goes on: the connection must be given back.
+            await asyncio.shield(self._giving_back)
 
-    async def _send(self, *statements: str) -> None:
-        await self._connection.execute("; ".join(statements), timeout=limits.ANSWER_WAIT)
+    def _as_begun(self) -> list[str]:
+        return [*settings.RESET, *settings.local(silence=self._silence)]
 
     def _examine(self) -> None:
-        if self._ending is not None:
+        if self._is_over:
             raise control.ended()
-        if faults.is_gone(self._connection):
-            raise LedgerUnavailableError("ledger: the server closed the connection of an open transaction")
-        if not self._connection.is_in_transaction():
-            raise control.ended_by_handler()
+        self._wire.examine()
 
     def _compare(self, guards: int) -> None:
         if guards != len(self._guards):
             raise control.ended_by_handler()
 
-    async def _answer_to_commit(self) -> str:
-        try:
-            return await self._connection.execute("COMMIT", timeout=limits.ANSWER_WAIT)
-        except faults.ANY as error:
-            self._unanswered = not faults.is_answer(error)
-            raise faults.at_commit(error) from error
-        except asyncio.CancelledError as error:
-            self._unanswered = True
-            raise CommitUnknownError("ledger: cancelled while COMMIT was under way") from error
+    def _end(self) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
+        self._wire.end()
+        if self._wire.lane is None:
+            self._giving_back = asyncio.create_task(self._wire.give_back())
+        else:
+            finish(self._wire.give_back())  # in its thread, where nothing is awaited
 
-    def _end(self) -> asyncio.Task[None]:
-        if self._ending is None:
-            self._handle.end()
-            self._ending = asyncio.create_task(self._give_back())
-        return self._ending
 
-    async def _give_back(self) -> None:
-        try:
-            if self._unanswered:
-                self._connection.terminate()
-            elif not faults.is_gone(self._connection) and self._connection.is_in_transaction():
-                await self._connection.execute("ROLLBACK", timeout=limits.ANSWER_WAIT)
-        except faults.ANY:
-            # It does not answer, or the handler left a statement running on it: the server rolls back for who hangs up.
-            with contextlib.suppress(asyncpg.InterfaceError):
-                self._connection.terminate()
-        with contextlib.suppress(*faults.ANY):
-            await self._pool.release(self._connection, timeout=limits.ANSWER_WAIT)
+def _why_not(teller: Teller, error: Exception) -> Exception:
+    """Why there was no COMMIT, or may have been none. One that is refused ends the transaction; an error of what was
+    said before it leaves it open."""
+    if left := faults.left_behind(error):
+        return left
+    if not faults.is_answer(error):
+        teller.distrust()
+    elif teller.is_open:
+        is_guard = getattr(error, "sqlstate", None) == _DIVISION_BY_ZERO
+        return control.ended_by_handler() if is_guard else faults.before_commit(error)
+    return faults.at_commit(error)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from landfast.domain.effect import HELD, ClaimedEffect, EffectSettlement, EffectSignal, EffectState, move
+from landfast.domain.effect import HELD, SKIPPED, ClaimedEffect, EffectSettlement, EffectSignal, EffectState, move
 from landfast.domain.ids import ReceiptDigest, Token, WorkerId
 from landfast.domain.micros import micros, micros_in, moment
 from landfast.domain.text import storable
@@ -42,6 +42,10 @@ class SqliteEffects:
     async def has_suspects(self) -> bool:
         return bool(await self._read("effects_suspects", {"now": self._now(), "held": HELD}))
 
+    async def holds(self, effect: ClaimedEffect) -> bool:
+        named = {"key": effect.staged.key, "run": effect.staged.run, "token": effect.token, "held": HELD}
+        return bool(await self._read("effects_held", named))
+
     async def _claim(self, token: Token, lease: float, limit: int, *, suspects: bool) -> Sequence[ClaimedEffect]:
         now = self._now()
 
@@ -52,10 +56,21 @@ class SqliteEffects:
             marks = ({name: row[name] for name in ("seq", "suspect", "crashes")} | until for row in due)
             connection.executemany(rows.SQL["effects_claim"], marks)
             claimed = [shared.claimed(row, token) for row in due]
-            rows.learn_store_keys(connection, self._seal, boxes.keys_of_effects(claimed))
-            return [boxes.open_effect(self._seal, effect) for effect in claimed]
+            results = rows.results_for(connection, claimed)
+            keys = [*boxes.keys_of_effects(claimed), *boxes.keys_of_results(results.values())]
+            rows.learn_store_keys(connection, self._seal, keys)
+            opened = [boxes.open_effect(self._seal, effect) for effect in claimed]
+            return boxes.give_results(self._seal, opened, results)
 
         return await self._write(work)
+
+    async def arrived(self, effect: ClaimedEffect) -> str | None:
+        awaits = effect.staged.step.arrival
+        if awaits is None:
+            return None
+        named = {"key": effect.staged.key, "run": effect.staged.run, "arrival": awaits.key}
+        found = await self._read("arrivals_read", named | {"back": micros_in(awaits.back)})
+        return str(found[0]["event"]) if found else None
 
     async def settle(self, settlements: Sequence[EffectSettlement]) -> Sequence[bool]:
         now = self._now()
@@ -63,8 +78,7 @@ class SqliteEffects:
 
         def work(connection: sqlite3.Connection) -> list[bool]:
             rows.add_store_key(connection, self._seal)
-            settled = [connection.execute(rows.SQL["effects_settle"], _settlement(each, now)) for each in sealed]
-            return [each.rowcount == 1 for each in settled]
+            return [_settle(connection, each, now) for each in sealed]
 
         return await self._write(work)
 
@@ -88,7 +102,10 @@ class SqliteEffects:
         if self._seal.lacks(boxes.keys_of_listed(map(dict, found))):
             self._seal.learn(StoreKey(*row) for row in await self._read("store_keys", {}))
         listed = [
-            dict(row) | {"state": EffectState(row["state"]), "created_at": moment(row["created_at"])} for row in found
+            dict(row)
+            | {"state": EffectState(row["state"]), "created_at": moment(row["created_at"])}
+            | {"step": shared.step(row["step"]), "at": None if row["at"] is None else moment(row["at"])}
+            for row in found
         ]
         return [boxes.open_listed(self._seal, row) for row in listed]
 
@@ -99,6 +116,20 @@ class SqliteEffects:
         return await self._write(
             lambda connection: sum(connection.execute(rows.SQL["effects_revive"], each).rowcount for each in changed)
         )
+
+    async def skip(self, key: str, run: int, *, result: bytes | None = None) -> bool:
+        now, (before, then) = self._now(), move(EffectSignal.SKIP)
+        named = {"key": key, "run": run, "now": now, "before": before, "then": then, "skipped": SKIPPED}
+        asked = named | {"result": boxes.seal_result(self._seal, key, result)}
+
+        def work(connection: sqlite3.Connection) -> bool:
+            rows.add_store_key(connection, self._seal)
+            took = connection.execute(rows.SQL["effects_skip"], asked).rowcount == 1
+            if took:
+                rows.free(connection, key, run, now)
+            return took
+
+        return await self._write(work)
 
     def _now(self) -> int:
         return micros(self._clock.now())
@@ -121,6 +152,13 @@ class SqliteEffects:
             raise faults.unavailable(error) from error
 
 
+def _settle(connection: sqlite3.Connection, settlement: EffectSettlement, now: int) -> bool:
+    took = connection.execute(rows.SQL["effects_settle"], _settlement(settlement, now)).rowcount == 1
+    if took and settlement.frees:
+        rows.free(connection, settlement.key, settlement.run, now)
+    return took
+
+
 def _settlement(settlement: EffectSettlement, now: int) -> dict[str, Any]:
     return {
         "key": settlement.key,
@@ -137,4 +175,5 @@ def _settlement(settlement: EffectSettlement, now: int) -> dict[str, Any]:
         "error": storable(settlement.error),
         "message": storable(settlement.message),
         "trace": storable(settlement.trace),
+        "result": settlement.result,
     }

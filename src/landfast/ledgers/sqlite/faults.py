@@ -9,16 +9,18 @@ from landfast.domain.fault import Fault
 from landfast.ledgers.causes import causes
 
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-_INFRASTRUCTURE = _BUSY | {
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_NOTADB,
-    sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_PROTOCOL,
-}
+_INFRASTRUCTURE = frozenset(
+    {
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
 _SCHEMA = ("no such table", "no such column", "no such function", "has no column named", "no such view")
 
 
@@ -30,6 +32,9 @@ def diagnose(error: BaseException) -> Fault:
         return Fault.INFRASTRUCTURE
     if not isinstance(cause, sqlite3.Error):
         return Fault.OTHER
+    if code(cause) in _BUSY:
+        # Our transaction has had the file since BEGIN IMMEDIATE: whoever waits for it is on another connection.
+        return Fault.OWN_CONNECTION
     if code(cause) in _INFRASTRUCTURE:
         return Fault.INFRASTRUCTURE
     if any(words in str(cause) for words in _SCHEMA):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 from landfast.ledgers import control
+from landfast.ledgers.savepoints import savepoint
 from landfast.ledgers.sqlite.thread import ConnectionThread
+from landfast.ports.ledger import Batch
 
 T = TypeVar("T")
 
@@ -18,7 +20,9 @@ STEPS = 10_000
 
 
 class SqliteHandle:
-    """A Transaction. It has no way to commit."""
+    """A Transaction, and the Scope around it. It has no way to commit."""
+
+    dialect = "sqlite"
 
     def __init__(self, thread: ConnectionThread) -> None:
         self._thread = thread
@@ -27,11 +31,29 @@ class SqliteHandle:
         self._fatal: sqlite3.Error | None = None
         self.lent = False
         """The handler has seen the connection itself."""
+        self.used = False
+
+    @property
+    def handle(self) -> SqliteHandle:
+        return self
+
+    def given(self, kind: str) -> Any:
+        if kind == "connection":
+            return self.connection
+        raise control.not_given(kind, "SQLite")
+
+    def before_others(self, _sending: object) -> bool:
+        return False
+
+    closes_at_once = True
+
+    async def close(self) -> None:
+        """Nothing is left unsent."""
 
     @property
     def connection(self) -> sqlite3.Connection:
         # Taken before the look at `_ended`: whoever ends the transaction meanwhile, in another thread, sees that it is.
-        self.lent = True
+        self.lent = self.used = True
         connection = self._thread.connection
         if self._ended:
             raise control.ended()
@@ -50,8 +72,23 @@ class SqliteHandle:
         row = await self._run(query, args, _first)
         return None if row is None else row[0]
 
+    async def send_all(self, batches: Sequence[Batch]) -> None:
+        for query, _ in batches:
+            control.refuse(query)
+
+        def send(connection: sqlite3.Connection) -> None:
+            for query, rows in batches:
+                if control.verb(query) == "WITH":  # sqlite3 takes it for a read
+                    for row in rows:
+                        connection.execute(query, _bindings(row)).close()
+                else:
+                    connection.executemany(query, map(_bindings, rows)).close()
+
+        await self._send(send)
+
     def savepoint(self) -> AbstractAsyncContextManager[None]:
-        return self._savepoint()
+        self._savepoints += 1
+        return savepoint(self._savepoints, self.execute, is_open=self._is_open)
 
     def examine(self) -> None:
         """Outside of a transaction SQLite would commit each statement by itself, so look before each one."""
@@ -61,22 +98,23 @@ class SqliteHandle:
     def end(self) -> None:
         self._ended = True
 
-    @asynccontextmanager
-    async def _savepoint(self) -> AsyncIterator[None]:
-        self._savepoints += 1
-        name = f"landfast_{self._savepoints}"
-        await self.execute(f"SAVEPOINT {name}")
-        try:
-            yield
-        except BaseException:
-            if not self._ended and self._thread.connection.in_transaction:
-                await self.execute(f"ROLLBACK TO {name}")
-                await self.execute(f"RELEASE {name}")
-            raise
-        await self.execute(f"RELEASE {name}")
+    def _is_open(self) -> bool:
+        return bool(not self._ended and self._thread.connection.in_transaction)
 
     async def _run(self, query: str, args: tuple[Any, ...], read: Callable[[sqlite3.Cursor], T]) -> T:
         control.refuse(query)
+
+        def send(connection: sqlite3.Connection) -> T:
+            cursor = connection.execute(query, _bindings(args))
+            try:
+                return read(cursor)
+            finally:
+                cursor.close()
+
+        return await self._send(send)
+
+    async def _send(self, send: Callable[[sqlite3.Connection], T]) -> T:
+        self.used = True
         is_cancelled = False
 
         def work(connection: sqlite3.Connection) -> T:
@@ -86,11 +124,7 @@ class SqliteHandle:
             # Asked again and again: an interrupt that comes a moment before the statement begins would be lost.
             connection.set_progress_handler(lambda: is_cancelled, STEPS)
             try:
-                cursor = connection.execute(query, _bindings(args))
-                try:
-                    return read(cursor)
-                finally:
-                    cursor.close()
+                return send(connection)
             except sqlite3.Error as error:
                 if not connection.in_transaction:
                     self._fatal = error
@@ -109,7 +143,7 @@ class SqliteHandle:
             raise
 
 
-def _bindings(args: tuple[Any, ...]) -> dict[str, Any] | tuple[()]:
+def _bindings(args: Sequence[Any]) -> dict[str, Any] | tuple[()]:
     # To SQLite `$1` is a parameter with the name "1".
     return {str(number): value for number, value in enumerate(args, 1)} if args else ()
 

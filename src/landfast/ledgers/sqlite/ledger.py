@@ -18,11 +18,13 @@ from landfast.domain.errors import (
 )
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId, ReceiptDigest
+from landfast.domain.lane_memory import StateKey
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.domain.text import storable
 from landfast.ledgers import limits, reserving
-from landfast.ledgers.sqlite import faults, rows, store
+from landfast.ledgers.sqlite import faults, lane_memory, rows, store
 from landfast.ledgers.sqlite.effects import SqliteEffects
+from landfast.ledgers.sqlite.expiry import SqliteExpiry
 from landfast.ledgers.sqlite.thread import MOVED, ConnectionThread
 from landfast.ledgers.sqlite.transaction import SqliteTransaction
 from landfast.ports.audit import MARKS_KEPT
@@ -30,7 +32,7 @@ from landfast.ports.clock import Chance, Clock
 from landfast.sealing import Seal, StoreKey
 
 
-class SqliteLedger(SqliteEffects):
+class SqliteLedger(SqliteEffects, SqliteExpiry):
     """A Ledger, an EffectStore and a Store.
 
     SQLite has one writer. Within this process the writers queue for a lock, because two of them waiting inside of
@@ -63,6 +65,12 @@ class SqliteLedger(SqliteEffects):
     async def receipts(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
         try:
             return await self._reader.run(lambda connection: rows.read_receipts(connection, digests, self._seal))
+        except sqlite3.Error as error:
+            raise faults.unavailable(error) from error
+
+    async def states(self, keys: Sequence[StateKey]) -> Sequence[str | None]:
+        try:
+            return await self._reader.run(lambda connection: lane_memory.read_states(connection, keys))
         except sqlite3.Error as error:
             raise faults.unavailable(error) from error
 

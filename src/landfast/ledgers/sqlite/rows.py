@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from landfast import sqlfiles
-from landfast.domain.effect import StagedEffect
+from landfast.domain.effect import FREED, WAITS, ClaimedEffect, StagedEffect
 from landfast.domain.ids import ReceiptDigest
+from landfast.domain.micros import micros_in
 from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import boxes
 from landfast.ledgers import rows as shared
@@ -86,5 +87,35 @@ def staged(effect: StagedEffect, now: int) -> dict[str, Any]:
         "context": effect.context,
         "digest": effect.digest,
         "handler": effect.handler,
+        "state": effect.begins,
+        "starts_at": None if effect.due_in is None else now + micros_in(effect.due_in),
+        "waits": len(effect.step.after),
+        "step": shared.step_column(effect.step),
         "now": now,
     }
+
+
+def stage(connection: sqlite3.Connection, effects: Sequence[StagedEffect], now: int) -> None:
+    for effect in effects:
+        is_new = connection.execute(SQL["effects_stage"], staged(effect, now)).rowcount
+        if is_new and effect.awaits:
+            waits = [{"key": effect.key, "run": effect.run, "awaited": key} for key in effect.awaits]
+            connection.executemany(SQL["waits_stage"], waits)
+
+
+def free(connection: sqlite3.Connection, done: str, run: int, now: int) -> None:
+    """Those that waited for it."""
+    named = {"key": done, "run": run}
+    states = {"waiting": WAITS, "free": FREED[0], "scheduled": FREED[1], "now": now}
+    for later in connection.execute(SQL["steps_after"], named).fetchall():
+        connection.execute(SQL["steps_free"], {"key": later["key"], "run": later["run"], **states})
+    connection.execute(SQL["waits_end"], named)
+
+
+def results_for(
+    connection: sqlite3.Connection, claimed: Sequence[ClaimedEffect]
+) -> dict[tuple[str, int], bytes | None]:
+    """What those returned whose results they take."""
+    asked = [{"key": key, "run": run} for key, run in shared.takes(claimed)]
+    found = [row for each in asked for row in connection.execute(SQL["effects_results"], each)]
+    return {(row["key"], row["run"]): row["result"] for row in found}

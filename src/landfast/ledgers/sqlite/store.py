@@ -29,14 +29,15 @@ def migrate(connection: sqlite3.Connection, name: str) -> Sequence[str]:
 
 def examine(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
     """What makes the tables unsafe, and what is wrong with them besides."""
+    called = schema.beside_others
     columns = {
-        table: connection.execute(rows.SQL["columns"], {"relation": table}).fetchall() for table in schema.COLUMNS
+        noun: connection.execute(rows.SQL["columns"], {"relation": called(noun)}).fetchall() for noun in schema.COLUMNS
     }
-    tables = {table: frozenset(row["name"] for row in each) for table, each in columns.items()}
-    hazards, others = schema.missing(tables), schema.added(tables)
-    if columns["landfast_receipt"]:
+    tables = {noun: frozenset(row["name"] for row in each) for noun, each in columns.items()}
+    hazards, others = schema.missing(tables, called), schema.added(tables, called)
+    if columns["receipt"]:
         applied = _applied(connection)
-        hazards += schema.key_problems(frozenset(row["name"] for row in columns["landfast_receipt"] if row["pk"]))
+        hazards += schema.key_problems(frozenset(row["name"] for row in columns["receipt"] if row["pk"]), called)
         hazards += sqlfiles.behind("ledger", MIGRATIONS, applied)
         others += sqlfiles.newer("ledger", MIGRATIONS, applied)
     return hazards, others

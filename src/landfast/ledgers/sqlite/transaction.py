@@ -8,13 +8,17 @@ import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
-from landfast.domain.effect import StagedEffect
+from landfast.domain.arrival import Arrived
+from landfast.domain.effect import HELD, ClaimedEffect, StagedEffect
 from landfast.domain.errors import CommitRefusedError, CommitUnknownError
 from landfast.domain.ids import ReceiptDigest
+from landfast.domain.lane import LanePlace
+from landfast.domain.lane_memory import LaneMark, LaneState, MarkKey, StateKey, highest, put_back
 from landfast.domain.micros import micros
 from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import boxes, control, reserving
-from landfast.ledgers.sqlite import faults, rows
+from landfast.ledgers.sqlite import arrivals as sqlite_arrivals
+from landfast.ledgers.sqlite import faults, lane_memory, rows
 from landfast.ledgers.sqlite.handle import SqliteHandle
 from landfast.ledgers.sqlite.thread import MOVED, ConnectionThread
 from landfast.ports.clock import Clock
@@ -33,12 +37,14 @@ class SqliteTransaction:
         self._seal = seal
         self._handle = SqliteHandle(thread)
         self._ours: set[ReceiptKey] = set()
+        self._before: dict[MarkKey, LanePlace | None] = {}
+        """Where the marks were that this transaction has moved."""
         self._over = False
         self._rolling_back: asyncio.Task[None] | None = None
 
     @property
-    def handle(self) -> SqliteHandle:
-        return self._handle
+    def lane(self) -> None:
+        return None
 
     async def begin(self) -> None:
         def work(connection: sqlite3.Connection) -> None:
@@ -73,23 +79,61 @@ class SqliteTransaction:
     async def read(self, digests: Sequence[ReceiptDigest]) -> Sequence[Receipt]:
         return await self._own(lambda connection: rows.read_receipts(connection, digests, self._seal))
 
-    async def reset(self) -> None:
-        """Nothing to undo: SQLite has no settings that belong to a transaction."""
+    async def renew(self, digests: Sequence[ReceiptDigest]) -> None:
+        named = [{"digest": digest, "now": micros(self._clock.now())} for digest in digests]
 
-    async def withdraw(self, keys: Sequence[ReceiptKey]) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            connection.executemany(rows.SQL["receipts_renew"], named)
+
+        await self._own(work)
+
+    async def scope(self) -> SqliteHandle:
+        """Nothing to undo: SQLite has no settings that belong to a transaction."""
+        self._handle.used = False
+        return self._handle
+
+    async def mark(self, marks: Sequence[LaneMark]) -> Sequence[LanePlace | None]:
+        places, now = highest(marks), micros(self._clock.now())
+        before = await self._own(lambda connection: lane_memory.move_marks(connection, places, now))
+        self._before = before | self._before
+        return [self._before[mark.lane, mark.handler] for mark in marks]
+
+    async def lock_states(self, keys: Sequence[StateKey]) -> Sequence[str | None]:
+        """The writer's lock is theirs."""
+        return await self._own(lambda connection: lane_memory.read_states(connection, keys))
+
+    async def move_states(self, states: Sequence[LaneState]) -> None:
+        now = micros(self._clock.now())
+        await self._own(lambda connection: lane_memory.move_states(connection, states, now))
+
+    async def withdraw(self, keys: Sequence[ReceiptKey], *, reached: Sequence[LaneMark] = ()) -> None:
         taken_back = [rows.key(key) for key in keys if key in self._ours]
+        places = put_back(self._before, reached)
 
         def work(connection: sqlite3.Connection) -> None:
             # Outside of our transaction this would delete what somebody else has committed meanwhile.
             self._examine(connection)
             connection.executemany(rows.SQL["receipts_withdraw"], taken_back)
+            lane_memory.put_marks_back(connection, places)
 
         await self._own(work)
+
+    async def holds(self, effect: ClaimedEffect) -> bool:
+        """Whoever would erase it waits for the writer's lock."""
+        named = {"key": effect.staged.key, "run": effect.staged.run, "token": effect.token, "held": HELD}
+        found = await self._own(lambda connection: connection.execute(rows.SQL["effects_held"], named).fetchone())
+        return found is not None
 
     async def check(self) -> None:
         await self._own(self._examine)
 
-    async def commit(self, *, results: Sequence[tuple[ReceiptKey, bytes]], effects: Sequence[StagedEffect]) -> None:
+    async def commit(
+        self,
+        *,
+        results: Sequence[tuple[ReceiptKey, bytes]],
+        effects: Sequence[StagedEffect],
+        arrivals: Sequence[Arrived] = (),
+    ) -> None:
         self._handle.end()
         now = micros(self._clock.now())
         results, effects = boxes.seal_results(self._seal, results), boxes.seal_effects(self._seal, effects)
@@ -101,14 +145,14 @@ class SqliteTransaction:
             if results or effects:
                 rows.add_store_key(connection, self._seal)
             connection.executemany(rows.SQL["receipts_result"], (rows.result(key, value) for key, value in results))
-            connection.executemany(rows.SQL["effects_stage"], (rows.staged(effect, now) for effect in effects))
+            sqlite_arrivals.stage(connection, effects, arrivals, now)
             connection.execute(rows.SQL["guard_delete"])
 
         await self._own(prepare)
         # Crash before the COMMIT is in the log: nothing happened, the event is claimed again. After it: everything
         # did, and the next claim finds the receipt.
         try:
-            await self._finish(lambda connection: connection.execute("COMMIT"))
+            await self._commit_now()
         except sqlite3.Error as error:
             raise _refused(error) from error
         except asyncio.CancelledError as error:
@@ -145,6 +189,9 @@ class SqliteTransaction:
                 await self._finish(rows.roll_back)
         finally:
             self._give_back()
+
+    async def _commit_now(self) -> None:
+        await self._finish(lambda connection: connection.execute("COMMIT"))
 
     async def _finish(self, end: Callable[[sqlite3.Connection], object]) -> None:
         if self._handle.lent:

@@ -1,5 +1,4 @@
--- Beside the user's own tables, in the schema that the connection's search_path names first: every name begins
--- with landfast_.
+-- Made in the schema that the search_path names; 0005 takes all of it into one of its own, and the prefix away.
 
 -- All of Landfast's times in the ledger come from here. Tests replace it to move time.
 CREATE FUNCTION landfast_clock() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT now()';

@@ -4,16 +4,16 @@ WITH durably AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'on', true) AS setting
 ),
 forgotten AS (
-    DELETE FROM landfast_audit_mark
+    DELETE FROM landfast_ledger.audit_mark
     WHERE
         inbox = $1
         AND (
             seq > $2
             OR seq <= (
-                SELECT seq FROM landfast_audit_mark
+                SELECT seq FROM landfast_ledger.audit_mark
                 WHERE inbox = $1 AND seq <= $2 ORDER BY seq DESC LIMIT 1 OFFSET $4
             )
         )
 )
-INSERT INTO landfast_audit_mark (inbox, seq, nonce) SELECT $1, $2, $3 FROM durably WHERE setting = 'on'
+INSERT INTO landfast_ledger.audit_mark (inbox, seq, nonce) SELECT $1, $2, $3 FROM durably WHERE setting = 'on'
 ON CONFLICT (inbox, seq) DO UPDATE SET nonce = EXCLUDED.nonce

@@ -1,2 +1,2 @@
-INSERT INTO landfast_ledger_inbox (inbox) VALUES ($1)
+INSERT INTO landfast_ledger.inbox (inbox) VALUES ($1)
 ON CONFLICT (inbox) DO NOTHING

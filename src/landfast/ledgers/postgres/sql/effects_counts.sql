@@ -1,1 +1,1 @@
-SELECT state, count(*) AS count FROM landfast_effect GROUP BY state
+SELECT state, count(*) AS count FROM landfast_ledger.effect GROUP BY state

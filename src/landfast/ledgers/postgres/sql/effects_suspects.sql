@@ -1,3 +1,3 @@
-SELECT 1 FROM landfast_effect
-WHERE done_at IS NULL AND due_at <= landfast_clock() AND (suspect OR state = $1)
+SELECT 1 FROM landfast_ledger.effect
+WHERE done_at IS NULL AND due_at <= landfast_ledger.clock() AND (suspect OR state = $1)
 LIMIT 1

@@ -1,1 +1,1 @@
-SELECT event_id, digest FROM landfast_erasure WHERE inbox = $1
+SELECT event_id, digest FROM landfast_ledger.erasure WHERE inbox = $1

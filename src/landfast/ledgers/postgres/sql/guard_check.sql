@@ -1,2 +1,2 @@
 -- Nobody else's guard row is ever visible: none is ever committed.
-SELECT count(*) FROM landfast_guard WHERE ctid = ANY($1::tid[])
+SELECT count(*) FROM landfast_ledger.guard WHERE ctid = ANY($1::tid[])

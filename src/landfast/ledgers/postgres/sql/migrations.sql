@@ -1,1 +1,1 @@
-CREATE TABLE IF NOT EXISTS landfast_ledger_migration (number integer PRIMARY KEY, name text NOT NULL)
+CREATE TABLE IF NOT EXISTS landfast_ledger.migration (number integer PRIMARY KEY, name text NOT NULL)

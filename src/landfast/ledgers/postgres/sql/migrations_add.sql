@@ -1,1 +1,1 @@
-INSERT INTO landfast_ledger_migration (number, name) VALUES ($1, $2)
+INSERT INTO landfast_ledger.migration (number, name) VALUES ($1, $2)

@@ -1,1 +1,1 @@
-SELECT number FROM landfast_ledger_migration
+SELECT number FROM landfast_ledger.migration

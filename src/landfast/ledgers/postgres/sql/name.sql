@@ -1,1 +1,1 @@
-SELECT name FROM landfast_ledger
+SELECT name FROM landfast_ledger.identity

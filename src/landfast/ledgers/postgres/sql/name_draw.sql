@@ -1,2 +1,2 @@
-INSERT INTO landfast_ledger (id, name) VALUES (1, $1)
+INSERT INTO landfast_ledger.identity (id, name) VALUES (1, $1)
 ON CONFLICT (id) DO NOTHING

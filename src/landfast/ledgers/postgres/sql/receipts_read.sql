@@ -1,4 +1,4 @@
 SELECT digest, handler, run, outcome, result
-FROM landfast_receipt
+FROM landfast_ledger.receipt
 WHERE digest = ANY($1::bytea[])
 ORDER BY digest, handler, run

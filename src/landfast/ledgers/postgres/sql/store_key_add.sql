@@ -1,4 +1,4 @@
-INSERT INTO landfast_store_key (id, wrapped, master)
+INSERT INTO landfast_ledger.store_key (id, wrapped, master)
 SELECT $1::bytea, $2::bytea, $3::text
-WHERE NOT EXISTS (SELECT FROM landfast_store_key WHERE id = $1)
+WHERE NOT EXISTS (SELECT FROM landfast_ledger.store_key WHERE id = $1)
 ON CONFLICT (id) DO NOTHING

@@ -1,1 +1,1 @@
-SELECT id, wrapped, master FROM landfast_store_key
+SELECT id, wrapped, master FROM landfast_ledger.store_key

@@ -9,5 +9,6 @@ SET state = :state,
     tries_unknown = CASE WHEN :keeps THEN tries_unknown ELSE :unknown END,
     error = CASE WHEN :keeps THEN error ELSE :error END,
     message = CASE WHEN :keeps THEN message ELSE :message END,
-    trace = CASE WHEN :keeps THEN trace ELSE :trace END
+    trace = CASE WHEN :keeps THEN trace ELSE :trace END,
+    result = :result
 WHERE key = :key AND run = :run AND token = :token AND state = :held

@@ -1,0 +1,1 @@
+"""They make no table. They tell `makemigrations` that it has nothing to do."""

@@ -1,0 +1,1 @@
+SELECT seq, nonce FROM landfast_audit_mark WHERE inbox = %(inbox)s ORDER BY seq DESC LIMIT %(kept)s

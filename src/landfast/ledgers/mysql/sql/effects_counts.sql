@@ -1,0 +1,1 @@
+SELECT state, COUNT(*) AS count FROM landfast_effect GROUP BY state

@@ -1,0 +1,1 @@
+SELECT event_id, digest FROM landfast_erasure WHERE inbox = %(inbox)s

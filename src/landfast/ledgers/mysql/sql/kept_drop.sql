@@ -1,0 +1,2 @@
+-- Of an inbox that is gone for good.
+DELETE FROM landfast_kept WHERE inbox = %(inbox)s

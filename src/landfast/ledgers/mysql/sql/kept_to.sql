@@ -1,0 +1,1 @@
+SELECT inbox, kept_to FROM landfast_ledger_inbox

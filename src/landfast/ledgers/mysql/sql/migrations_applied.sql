@@ -1,0 +1,1 @@
+SELECT number FROM landfast_ledger_migration

@@ -1,0 +1,2 @@
+UPDATE landfast_receipt SET result = %(result)s
+WHERE digest = %(digest)s AND handler = %(handler)s AND run = %(run)s

@@ -1,0 +1,2 @@
+DELETE FROM landfast_receipt
+WHERE digest = %(digest)s AND handler = %(handler)s AND run = %(run)s

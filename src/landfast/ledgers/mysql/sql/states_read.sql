@@ -1,0 +1,3 @@
+SELECT lane, machine, state
+FROM landfast_lane_state
+WHERE lane = %(lane)s AND machine = %(machine)s

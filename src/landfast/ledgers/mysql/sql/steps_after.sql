@@ -1,0 +1,2 @@
+-- Those that wait for one that is done now.
+SELECT `key`, run FROM landfast_effect_wait WHERE awaited = %(key)s AND run = %(run)s

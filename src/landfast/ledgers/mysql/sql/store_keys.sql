@@ -1,0 +1,1 @@
+SELECT id, wrapped, master FROM landfast_store_key

@@ -1,0 +1,1 @@
+DELETE FROM landfast_ledger_inbox WHERE inbox = %(inbox)s

@@ -1,0 +1,1 @@
+SELECT 1 FROM landfast_ledger.effect WHERE key = $1 AND run = $2 AND token = $3 AND state = $4

@@ -1,0 +1,1 @@
+CREATE SCHEMA landfast_ledger

@@ -1,0 +1,1 @@
+SELECT before FROM landfast_lane_mark WHERE lane = :lane AND handler = :handler

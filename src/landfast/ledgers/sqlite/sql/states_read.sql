@@ -1,0 +1,1 @@
+SELECT state FROM landfast_lane_state WHERE lane = :lane AND machine = :machine

@@ -1,0 +1,2 @@
+-- What it waited for is nobody's concern any more, and may expire.
+DELETE FROM landfast_effect_wait WHERE key = :key AND run = :run
