@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
 import msgspec
 
-from landfast.domain.delivery import Delivery, Head, Headers, Identity
+from landfast.domain.delivery import Delivery, Head, Identity
 from landfast.domain.ids import EventId, Proof, SeenMark, event_id, full_mark, proof_mark, proof_of
+from landfast.domain.reconciliation import RECONCILED
 from landfast.domain.text import is_storable, storable_key, storable_name
 from landfast.intake.source import Source
 from landfast.ports.provider import Found, Hidden, Proven, Signature
@@ -20,6 +21,7 @@ LATE = "late"
 is somebody's unit error, and still the event is as old as it says: better one look too many. Zero is no time at all."""
 
 CREDENTIALS = frozenset({b"authorization", b"proxy-authorization", b"cookie", b"set-cookie"})
+OURS = RECONCILED.encode()
 CREDENTIAL_ENDINGS = (b"-token", b"-secret", b"-password", b"-api-key", b"-apikey", b"-access-key")
 """Such as X-Gitlab-Token, or just Token: what looks like a secret is dropped, whoever reads it. What the source's own
 proof is read from, its provider says."""
@@ -76,55 +78,78 @@ def deliveries(
     proof: Proof | None = None,
 ) -> Sequence[Delivery]:
     """One delivery for each event of the request, ready to be recorded."""
-    headers = kept_headers(head.headers, source.hidden_headers)
-    made = []
-    for each, event in zip(found, events, strict=True):
-        identity = identify(each, now=now)
-        made.append(
-            Delivery(
-                source=source.name,
-                key=identity.key,
-                type=identity.type,
-                entity=identity.entity,
-                occurred_at=identity.occurred_at,
-                received_at=now,
-                headers=headers,
-                body=body if identity.body is None else identity.body,
-                event_id=event,
-                hold=LATE if _is_late(identity.occurred_at, source, now) else "",
-                is_strict=source.is_strict,
-                proof=proof,
-                siblings=source.siblings,
-            )
-        )
-    return made
+    headers = kept_headers(head.headers.pairs, source.hidden_headers)
+    return [
+        delivery_of(source, each, event, headers, body, now, proof) for each, event in zip(found, events, strict=True)
+    ]
+
+
+def delivery_of(
+    source: Source, found: Found, event: EventId, headers: bytes, body: bytes, now: datetime, proof: Proof | None = None
+) -> Delivery:
+    """Of a request with these headers, as they are kept, and this body."""
+    identity = identify(found, now=now)
+    return Delivery(
+        source=source.name,
+        key=identity.key,
+        type=identity.type,
+        entity=identity.entity,
+        occurred_at=identity.occurred_at,
+        received_at=now,
+        headers=headers,
+        body=body if identity.body is None else identity.body,
+        event_id=event,
+        hold=LATE if _is_late(identity.occurred_at, source, now) else source.hold,
+        is_strict=source.is_strict,
+        proof=proof,
+        siblings=source.siblings,
+    )
 
 
 def _is_late(occurred_at: datetime | None, source: Source, now: datetime) -> bool:
     return occurred_at is not None and (now - occurred_at).total_seconds() > source.memory
 
 
-def kept_headers(headers: Headers, hidden: Mapping[bytes, Hidden]) -> bytes:
+def kept_headers(headers: Iterable[tuple[bytes, bytes]], hidden: Mapping[bytes, Hidden]) -> bytes:
     """The headers as JSON pairs in the order they came: credentials left out, the source's own signature as a digest.
     Latin-1 keeps every byte apart."""
     kept = [
         (_kept_name(name), value.decode("latin-1")) if name not in hidden else _of_the_proof(name, value, hidden)
-        for name, value in headers.pairs
+        for name, value in headers
     ]
     return msgspec.json.encode([pair for pair in kept if pair[0] is not None])
+
+
+def header_keeper(names: Sequence[bytes], hidden: Mapping[bytes, Hidden]) -> Callable[[Sequence[bytes]], bytes]:
+    """The same where the names are known beforehand: the values, with blanks behind them maybe -> the JSON."""
+    shown = [(_kept_name(name), number, name in hidden) for number, name in enumerate(names)]
+    dropped = [number for number, name in enumerate(names) if hidden.get(name) is Hidden.DROPPED]
+    kept = [each for each in shown if each[0] is not None and each[1] not in dropped]
+
+    def keep(values: Sequence[bytes]) -> bytes:
+        stripped = [(name, values[number].rstrip(b" \t"), is_proof) for name, number, is_proof in kept]
+        return msgspec.json.encode(
+            [(name, _digest(value) if is_proof else value.decode("latin-1")) for name, value, is_proof in stripped]
+        )
+
+    return keep
 
 
 def _of_the_proof(name: bytes, value: bytes, hidden: Mapping[bytes, Hidden]) -> tuple[str | None, str]:
     if hidden[name] is Hidden.DROPPED:
         return None, ""
-    return _kept_name(name), f"sha256:{hashlib.sha256(value).hexdigest()[:DIGEST_DIGITS]}"
+    return _kept_name(name), _digest(value)
+
+
+def _digest(value: bytes) -> str:
+    return f"sha256:{hashlib.sha256(value).hexdigest()[:DIGEST_DIGITS]}"
 
 
 @lru_cache(maxsize=1024)
 def _kept_name(name: bytes) -> str | None:
-    """None for a credential. Senders use the same few dozen names for ever."""
+    """None for a credential, and for our own mark. Senders use the same few dozen names for ever."""
     is_credential = name in CREDENTIALS or (b"-" + name).endswith(CREDENTIAL_ENDINGS)
-    return None if is_credential else name.decode("latin-1")
+    return None if is_credential or name == OURS else name.decode("latin-1")
 
 
 def _storable(identity: Identity) -> Identity:

@@ -10,40 +10,52 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Protocol
 
 import msgspec
 
 from landfast import telemetry
-from landfast.domain import answer
 from landfast.domain.answer import Answer
 from landfast.domain.delivery import Delivery, Head, Headers
+from landfast.domain.endpoint import Endpoint
 from landfast.domain.errors import (
     BodyTooLargeError,
     OverloadedError,
+    SenderError,
     TooManyError,
     UnknownSourceError,
     UnsupportedEncodingError,
     UnverifiedError,
     WrongMethodError,
 )
-from landfast.domain.ids import EventId
+from landfast.domain.metering import Meters
+from landfast.domain.rates import Meter
 from landfast.domain.readiness import Readiness
+from landfast.domain.refusal_causes import cause_of
 from landfast.intake.answers import answer_to
 from landfast.intake.counting.repeats import Repeats
 from landfast.intake.counting.tally import Tally
+from landfast.intake.counting.thanks import Thanks
+from landfast.intake.diagnosis.refusals import Refusals
 from landfast.intake.diagnosis.reports import Reports
+from landfast.intake.endpoints.calls import asked_event, check_body, check_head
+from landfast.intake.endpoints.desk import CallersDesk, NoDesk
+from landfast.intake.endpoints.problems import as_problem
 from landfast.intake.identify import deliveries, event_of, marks_of, proof_in
-from landfast.intake.keys.published_keys import FETCH_SECONDS as KEY_SECONDS
 from landfast.intake.keys.published_keys import PublishedKeys
+from landfast.intake.keys.waiting import WaitingForKey
+from landfast.intake.large import Judge, LargeBodies
+from landfast.intake.lookups import MemoryLooks
+from landfast.intake.ordinary import OrdinaryPath
 from landfast.intake.policy.admission import Admission
 from landfast.intake.policy.unproven import Unproven
-from landfast.intake.record import Conclude, RecordResult
+from landfast.intake.record import DeliveryRecorder, RecordResult
 from landfast.intake.source import Source
+from landfast.intake.traces import traced, traced_duplicate
 from landfast.intake.verify import greet, present, verify
 from landfast.ports.clock import Clock
 from landfast.ports.provider import Greeting, KeyNeeded, Provider, PublicKey, Signature
 from landfast.ports.seen import Seen
+from landfast.telemetry import metrics
 
 NO_SOURCE = ""
 """Under this name requests are counted that name no source of ours."""
@@ -53,12 +65,6 @@ EMPTY = Answer(200, b'{"status":"empty"}')
 
 Answered = Callable[[Answer], None]
 """Told the answer to a request, once."""
-
-
-class DeliveryRecorder(Protocol):
-    """What makes deliveries durable: `intake.record.GroupCommit`."""
-
-    def record(self, deliveries: Sequence[Delivery], conclude: Conclude) -> None: ...
 
 
 class Admitted(msgspec.Struct, frozen=True):
@@ -88,19 +94,33 @@ class Intake:
         admission: Admission | None = None,
         unproven: Unproven | None = None,
         ready: Callable[[], Readiness] = Readiness,
+        desk: CallersDesk | None = None,
     ) -> None:
-        self._routes = {f"/in/{source.name}": source for source in sources}
+        self._routes = {source.path: source for source in sources}
+        self._endpoints = {path: source for path, source in self._routes.items() if source.endpoint is not None}
+        self._calls = frozenset(source.name for source in self._endpoints.values())
+        self._desk = desk or NoDesk()
         self._admission = Admission(self._routes.values(), clock=clock) if admission is None else admission
         self.unproven = Unproven() if unproven is None else unproven
         self.ready = ready
         """Whether deliveries can be taken in now: the answer of `/ready`."""
         self._recorder = recorder
-        self._seen = seen
+        self._memory = MemoryLooks(seen)
         self._tally = tally
         self._clock = clock
         self.repeats = Repeats()
+        self.meters = Meters(metrics.counted)
+        """What came of the requests, by source, type and cause, since somebody took it."""
+        self._thanks = Thanks(tally, self.meters)
+        self.address = ""
+        """Where it is asked for `/ready`, if somebody listens for it alone."""
         self._keys = PublishedKeys(clock) if keys is None else keys
-        self.reports = Reports(self._routes.values(), clock=clock, known=known, keys=self._keys)
+        self.large = LargeBodies(self, self._keys)
+        refusals = Refusals(clock, self._admission.address_of)
+        self.reports = Reports(self._routes.values(), clock=clock, known=known, keys=self._keys, refusals=refusals)
+        told = self._memory, tally, self._thanks, self._admission, self.reports
+        self.ordinary = OrdinaryPath(self._routes, recorder, *told, clock, self._conclude)
+        """What requests of the usual form take first; `admit` and `receive` are for all others."""
 
     def fetch_keys(self) -> None:
         """Have the keys fetched whose address is known, so that the first request need not wait. It delays nobody."""
@@ -112,28 +132,33 @@ class Intake:
     def admit(self, head: Head) -> Admitted:
         """Everything that can be refused before the body is read, cheapest first. What it raises is counted already:
         answer it with `answer_to`."""
-        source = self._routes.get(head.path)
+        source = self._routes.get(head.path) or self._linked(head.path)
         name = NO_SOURCE if source is None else source.name
         self._tally.received(name)
         try:
             return self._admit(source, head)
         except Exception as error:
-            self._reject(name, error, source, head)
+            given = self._reject(name, error, source, head)
+            if source is not None and source.endpoint is not None and isinstance(error, SenderError | OverloadedError):
+                error.answer = given
             raise
 
-    def receive(self, admitted: Admitted, body: bytes, answered: Answered) -> Answer | None:
+    def receive(self, admitted: Admitted, body: bytes, answered: Answered, judge: Judge = None) -> Answer | None:
         """The answer to a whole request, at once where nothing has to be written. Otherwise None, and `answered` is
         told after the COMMIT, whether or not anybody still listens. Never raises."""
         source, head, now = admitted.source, admitted.head, admitted.at
+        began = self._clock.monotonic()
         try:
             if admitted.greeting is not None:
                 return self._greeted(source, admitted.greeting)
             at = now.timestamp()
-            proven = verify(source, admitted.signature, head, body, now=at, keys=self._keys)
+            proven = judge() if judge else verify(source, admitted.signature, head, body, now=at, keys=self._keys)
             self.reports.used(source, proven.secret, at)
             greeting = source.provider.handshake(proven)
             if greeting is not None:
                 return self._greeted(source, greeting)
+            if source.endpoint is not None and self._is_question(source, source.endpoint, head, body, answered):
+                return None
             found = source.provider.find(proven, now)
             if not found:  # an empty batch: a sender that shows that it is alive
                 self._tally.withdrawn(source.name)
@@ -143,10 +168,13 @@ class Intake:
             if source.counts_repeats:
                 self.repeats.note(source.name, body)
             proof = proof_in(source, admitted.signature, proven) if source.binds_proofs else None
-            if all(map(self._seen.has, marks_of(source, found, events, body, now, proof))):
-                return self._duplicate(source, events)
+            # Of a call that is known, its desk still has to see whether the body is the same.
+            if source.endpoint is None and self._memory.knows_all(marks_of(source, found, events, body, now, proof)):
+                traced_duplicate(admitted, found, events, self._clock)
+                return self._thanks.duplicate(source, events, "memory")
             request = deliveries(source, found, events, head=head, body=body, now=now, proof=proof)
-            self._recorder.record(request, partial(self._conclude, source, events[0], answered))
+            conclude = partial(self._conclude, source, request, began, answered)
+            self._recorder.record(request, traced(admitted, request, conclude, self._clock))
         except KeyNeeded as needed:
             waiting = WaitingForKey(self, admitted, body, answered)
             refusal = self._keys.need(needed, waiting.go_on, owner=source.provider.name)
@@ -174,6 +202,14 @@ class Intake:
     def monotonic(self) -> float:
         return self._clock.monotonic()
 
+    @property
+    def in_flight(self) -> int:
+        """Whole requests that are not answered yet."""
+        return self._admission.in_flight
+
+    def let_callers_go(self) -> None:
+        self._desk.let_go()  # the server stops, and nobody waits for an answer any longer
+
     def busy(self) -> Answer:
         """The answer to a connection for which there is no room. No request of it was read, so none is counted."""
         return self._admission.later(OverloadedError())
@@ -188,11 +224,29 @@ class Intake:
             raise UnsupportedEncodingError
         now = self._clock.now()
         at = now.timestamp()
+        if source.endpoint is not None:
+            check_head(source, source.endpoint, head, now=at)
         greeting = greet(source, head, now=at) if source.provider.greets else None
         signature = present(source, head, now=at) if greeting is None else NO_SIGNATURE
         if head.content_length is not None and head.content_length > source.body_limit:
             raise BodyTooLargeError(f"{head.content_length} bytes announced")
         return Admitted(source, head, signature, now, greeting)
+
+    def _linked(self, path: str) -> Source | None:
+        """The endpoint whose status link this is."""
+        source = self._endpoints.get(path.rpartition("/")[0])
+        return source if source is not None and source.endpoint and source.endpoint.event_in(path) else None
+
+    def _is_question(self, source: Source, endpoint: Endpoint, head: Head, body: bytes, answered: Answered) -> bool:
+        """Whether a request only asks what became of a call: then the desk answers it. BadCallError for a call that
+        nobody could handle."""
+        event = asked_event(endpoint, head)
+        if event is None:
+            check_body(head, body)
+            return False
+        self._tally.withdrawn(source.name)
+        self._desk.ask(endpoint, source.name, event, head.path, answered)
+        return True
 
     def _greeted(self, source: Source, greeting: Greeting) -> Answer:
         self._tally.withdrawn(source.name)
@@ -202,30 +256,18 @@ class Intake:
             telemetry.warn("subscription_waits", source=source.name, address=greeting.visit)
         return greeting.answer
 
-    def _conclude(self, source: Source, first: EventId, answered: Answered, outcome: RecordResult) -> None:
+    def _conclude(
+        self, source: Source, request: Sequence[Delivery], began: float, answered: Answered, outcome: RecordResult
+    ) -> None:
         self._admission.leave(source)
-        answered(self._answer(source, first, outcome))
-
-    def _answer(self, source: Source, first: EventId, outcome: RecordResult) -> Answer:
         if isinstance(outcome, Exception):
-            return self._reject(source.name, outcome)
-        again = [row.event_id for row in outcome if not row.is_new]
-        if len(again) == len(outcome):
-            return self._duplicate(source, again)
-        for event in again:
-            self._tally.came_again(event)
-        # By id: a spool takes a request that names one event twice for two new ones, and the inbox for one.
-        new = len({row.event_id for row in outcome if row.is_new})
-        elsewhere = len({row.event_id for row in outcome if row.is_new and not row.in_inbox})
-        self._tally.stored(source.name, new, known=len(outcome) - new, elsewhere=elsewhere)
-        # Of a request with one event, the journal says which it became: another body may be an event of its own.
-        return source.provider.thanks or answer.stored(first if len(outcome) > 1 else outcome[0].event_id)
-
-    def _duplicate(self, source: Source, events: Sequence[EventId]) -> Answer:
-        for event in events:
-            self._tally.came_again(event)
-        self._tally.duplicate(source.name, len(events))
-        return source.provider.thanks or answer.duplicate(events[0])
+            answered(self._reject(source.name, outcome))
+            return
+        given = self._thanks.recorded(source, request, outcome, seconds=self._clock.monotonic() - began)
+        if source.endpoint is None:
+            answered(given)
+        else:
+            self._desk.follow(source.endpoint, request[0], outcome[0], answered)
 
     def _reject(
         self,
@@ -238,43 +280,13 @@ class Intake:
         self._tally.rejected(name)
         if isinstance(error, OverloadedError | TooManyError):
             error.answer = self._admission.later(error)
+        self.meters.count(Meter.REJECTED, name, detail=cause_of(error))
         given = answer_to(error) if source is None or not isinstance(error, UnverifiedError) else source.refused
         if isinstance(error, UnverifiedError) and source is not None and head is not None:
             self.reports.unverified(source, head, body, error)
         else:
-            self.reports.rejected(name, given.status, error)
-        return given
-
-
-class WaitingForKey:
-    """A request whose signature names a key that is being fetched."""
-
-    def __init__(self, intake: Intake, admitted: Admitted, body: bytes, answered: Answered) -> None:
-        self._intake = intake
-        self._admitted = admitted
-        self._body = body
-        self._answered = answered
-        self._is_over = False
-        self.deadline = intake.monotonic() + KEY_SECONDS
-
-    def go_on(self, error: Exception | None) -> None:
-        """The key is there, or it is not to be had."""
-        name = self._admitted.source.name
-        self._intake.unproven.hold(self, name, 0)
-        if self._is_over:
-            return
-        self._is_over = True
-        if error is None:
-            given = self._intake.receive(self._admitted, self._body, self._answered)
-        else:
-            given = self._intake.refuse(name, error)
-        if given is not None:
-            self._answered(given)
-
-    def give_way(self) -> None:
-        # A moment later: this may be the very request that is being received.
-        asyncio.get_running_loop().call_soon(self.go_on, OverloadedError("its bytes were needed"))
-        self._body = b""
+            self.reports.rejected(name, given.status, error, head=head)
+        return as_problem(given) if name in self._calls else given
 
 
 def _tell(later: asyncio.Future[Answer], answer: Answer) -> None:

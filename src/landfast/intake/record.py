@@ -6,12 +6,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 from landfast import telemetry
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import OverloadedError, RowRefusedError, UnavailableError
 from landfast.domain.ids import SeenMark
 from landfast.intake.durability.record_apart import Refused, record_apart
+from landfast.intake.lookups import ask_inbox, ask_shared
 from landfast.ports.journal import Journal
 from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
@@ -34,6 +36,14 @@ RecordResult = Sequence[Recorded] | Exception
 Conclude = Callable[[RecordResult], None]
 """Told what became of a request. Called exactly once, after the COMMIT."""
 Knows = Callable[[SeenMark], bool]
+
+
+class DeliveryRecorder(Protocol):
+    """What makes deliveries durable: `GroupCommit`."""
+
+    def record(self, deliveries: Sequence[Delivery], conclude: Conclude) -> None: ...
+
+    def has_room(self, size: int) -> bool: ...
 
 
 class _Waiting:
@@ -98,6 +108,10 @@ class GroupCommit:
         self._waiting.append(request)
         self._start()
 
+    def has_room(self, size: int) -> bool:
+        """Whether `record` takes a request of any source that is no larger; False where it might not."""
+        return not self._held or 2 * (self._held + size) <= self._budget
+
     def meters(self) -> Mapping[str, int]:
         return {"seen_inbox_hits": self._inbox_hits}
 
@@ -133,23 +147,25 @@ class GroupCommit:
         """What the inbox has to be asked about. What was committed while it waited here, or by another intake, is a
         duplicate and answered now; what another is recording right now comes again a little later, and only once: a
         mark that it left is no promise, only its COMMIT is."""
-        batch = self._answer_known(batch, self._seen.has_by_now)
+        batch = self._answer_known(batch, self._seen.has_by_now, "memory")
         if not batch or not self._seen.is_shared:
             return batch
-        looked = await self._seen.look([delivery.mark for request in batch for delivery in request.deliveries])
+        looked = await ask_shared(self._seen, [delivery.mark for request in batch for delivery in request.deliveries])
         if looked.known:
-            batch = self._answer_known(batch, looked.known.__contains__)
+            batch = self._answer_known(batch, looked.known.__contains__, "shared")
         if not looked.in_flight:
             return batch
         return self._let_wait(batch, looked.in_flight)
 
-    def _answer_known(self, batch: list[_Waiting], knows: Knows) -> list[_Waiting]:
+    def _answer_known(self, batch: list[_Waiting], knows: Knows, layer: str) -> list[_Waiting]:
         """Answer the requests of which all is known; the others."""
         known = [request for request in batch if request.is_known(knows)]
         if not known:  # as nearly always
             return batch
         for request in known:
-            request.recorded = [Recorded(delivery.event_id, is_new=False) for delivery in request.deliveries]
+            request.recorded = [
+                Recorded(delivery.event_id, is_new=False, known_by=layer) for delivery in request.deliveries
+            ]
         self._conclude_all(known, None)
         return [request for request in batch if not request.recorded]
 
@@ -179,7 +195,7 @@ class GroupCommit:
         try:
             # Crash before the COMMIT in here: nobody was answered, every sender comes again. After it: the events are
             # stored, and the retries of those we did not answer are duplicates.
-            recorded = await self._journal.record([delivery for delivery, _ in rows])
+            recorded = await ask_inbox(self._journal, [delivery for delivery, _ in rows])
             for (_, request), row in zip(rows, recorded, strict=True):
                 request.recorded.append(row)
         except RowRefusedError as error:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from landfast.domain import answer
 from landfast.domain.answer import Answer
 from landfast.domain.delivery import Siblings
+from landfast.domain.endpoint import Endpoint
 from landfast.domain.errors import OverloadedError, UnverifiedError
 from landfast.ports.provider import Hidden, Provider, Secret
 
@@ -47,8 +48,12 @@ class Source:
     """Verified events a second: a delivery may bring many."""
     byte_rate: float | None = None
     """Bytes of verified bodies a second."""
+    hold: str = ""
+    """Why its events are held when they come in; empty where workers process them."""
     allow_from: tuple[str, ...] = ()
     """Addresses and networks that may send; everybody unless it is set."""
+    endpoint: Endpoint | None = None
+    """Where it takes calls, which want an answer, in place of webhooks."""
 
     refused: Answer = field(init=False, repr=False, compare=False)
     """The answer to a wrong signature."""
@@ -67,6 +72,10 @@ class Source:
         object.__setattr__(self, "hidden_headers", dict(self.provider.hidden_headers))
         is_timed = any((secret.active_from, secret.retired_at) != (-math.inf, math.inf) for secret in self.secrets)
         object.__setattr__(self, "_is_timed", is_timed)
+
+    @property
+    def path(self) -> str:
+        return f"/in/{self.name}" if self.endpoint is None else self.endpoint.path
 
     def active(self, now: float) -> tuple[Secret, ...]:
         """The secrets that count at this time."""

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-FILE_TRIES = 5
-"""Of making a file: before it is locked, a neighbour that starts may clear it away."""
+FILE_TRIES = 1000
+"""Of making a file: before it is locked, a neighbour that starts may clear it away, and the next one by its name. So
+each neighbour costs two at most, and fewer than 500 start at once. A try takes some microseconds."""
 
 
 class Files:

@@ -75,8 +75,11 @@ class Folder:
                     self._files.unlink(left)
                     self._files.close(descriptor)
             trial = self._name(0)  # as a segment is called: crash before it is gone, and the next start clears it away
-            self._files.close(self._files.create(trial))
-            self._files.unlink(trial)
+            descriptor = self._files.create(trial)
+            try:
+                self._files.unlink(trial)  # while it is locked, or a neighbour would take us for dead
+            finally:
+                self._files.close(descriptor)
             self.adopt()
         except (FileExistsError, NotADirectoryError):
             raise ConfigError(f"spool: {self._path} is a file, or in one; set spool to a folder") from None

@@ -81,7 +81,8 @@ class Handshake:
     _conditions: tuple[tuple[Read, str | None], ...] = field(init=False, repr=False, compare=False)
     _values: tuple[tuple[str, _Filled], ...] = field(init=False, repr=False, compare=False)
     _headers: tuple[tuple[bytes, _Filled], ...] = field(init=False, repr=False, compare=False)
-    _needle: bytes = field(init=False, repr=False, compare=False)
+    needle: bytes = field(init=False, repr=False, compare=False)
+    """A body without it is no such handshake; empty where there is no such text."""
 
     def __post_init__(self) -> None:
         if self.method not in {"GET", "HEAD", "OPTIONS", "POST"}:
@@ -105,7 +106,7 @@ class Handshake:
             "_headers": tuple(
                 (name.lower().encode(), _filled(f"headers.{name}", value)) for name, value in self.headers.items()
             ),
-            "_needle": next((value.encode() for _, value in conditions if value and len(value) > 4), b""),
+            "needle": next((value.encode() for _, value in conditions if value and len(value) > 4), b""),
         }
         for name, value in derived.items():  # a frozen dataclass computes derived fields this way: once, here
             object.__setattr__(self, name, value)
@@ -141,7 +142,7 @@ class Handshake:
         """The answer, if this request is the handshake. UnverifiedError for a wrong token."""
         if request.head.method != self.method:
             return None
-        if self.is_signed and self._needle and self._needle not in request.body and not self._is_in_head():
+        if self.is_signed and self.needle and self.needle not in request.body and not self.is_in_head():
             return None  # no parse for the many that are no handshake
         sight = request.sight() if self.is_signed else Sight(request.head, None)
         if not all(_holds(read(sight), expected) for read, expected in self._conditions):
@@ -171,7 +172,7 @@ class Handshake:
         # Plain text, and every answer says nosniff: what a sender chose must never run in somebody's browser.
         return Answer(self.status, values.get("", b""), b"text/plain; charset=utf-8", headers)
 
-    def _is_in_head(self) -> bool:
+    def is_in_head(self) -> bool:
         return any(part.strip().removeprefix("!").startswith(("header:", "query:")) for part in self.when.split("&"))
 
     def _check_token(self, sight: Sight, settings: Mapping[str, str]) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple, Protocol, TypedDict
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -68,6 +69,19 @@ def slicer(location: str) -> Slice:
     return cut
 
 
+def alone(location: str, item: bytes) -> bytes | None:
+    """A body that brings this item and no other, for who sends it once more; None where other fields must stand around
+    it, which nobody kept."""
+    for place in location.split("+"):
+        field, path = _parsed(place.strip())
+        if "*" not in path and (field is None or not path):
+            whole = b"[%b]" % item
+            for step in reversed(path):
+                whole = b"{%b:%b}" % (msgspec.json.encode(step), whole)
+            return whole if field is None else urlencode({field: whole}).encode()
+    return None
+
+
 def item_data(body: bytes) -> Any:
     """All of an item, or None."""
     try:
@@ -80,6 +94,12 @@ def form_places(location: str | None) -> list[str]:
     """The fields of a form that the lists stand in."""
     lists = [_parsed(place.strip()) for place in (location or "").split("+") if place.strip()]
     return [f"form:{field}" for field, _ in lists if field is not None]
+
+
+def plain_path(location: str) -> list[str] | None:
+    """The fields above the list, where it is one that stands in no other, and in no form."""
+    field, path = _parsed(location.strip()) if "+" not in location else ("", [])
+    return path if field is None and "*" not in path else None
 
 
 def _parsed(place: str) -> tuple[str | None, list[str]]:

@@ -20,9 +20,10 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from landfast.domain.body import MOST_FORM_FIELDS
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError
+from landfast.domain.form import MOST_FORM_FIELDS
+from landfast.domain.reading import is_path
 from landfast.providers.elements import element_text
 
 KINDS = ("body", "header", "query", "form", "item", "parent", "name", "xml", "always", "signed")
@@ -104,7 +105,8 @@ def split_place(place: str) -> tuple[str, str]:
     if not colon:
         kind, rest = "body", kind
     is_dotted = kind not in {"header", "query", "always"}
-    is_wrong = (is_dotted and "" in rest.split(".")) or (kind == "name" and rest not in _NAMED)
+    is_wrong = (is_dotted and not is_path(rest)) or (kind == "name" and rest not in _NAMED)
+    is_wrong |= kind == "header" and len(rest.split()) != 1
     is_wrong |= kind == "signed" and rest != "id"
     if kind not in KINDS or not rest or is_wrong:
         raise ConfigError(f"{place.strip()!r} is no place in a request: write body:data.id or header:X-Event-Id")

@@ -6,22 +6,23 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from http import HTTPStatus
 from typing import Any, Literal
 
 from landfast.domain.answer import Answer
 from landfast.domain.body import light, moment
 from landfast.domain.delivery import NO_SIBLINGS, Head, Headers, Identity, Siblings
-from landfast.domain.errors import ConfigError, UnverifiedError
+from landfast.domain.errors import UnverifiedError
 from landfast.domain.legible import is_legible, legible
-from landfast.ports.provider import NO_KEYS, Greeting, Hidden, Proven, Secret, Signature
+from landfast.ports.provider import NO_KEYS, Greeting, Hidden, Proven, Secret, Shaped, Signature
 from landfast.providers.coverage import unsigned_headers
 from landfast.providers.dedup import KeyRule, key_rule, places_read, reads_type, storable
 from landfast.providers.found_event import FoundEvent
 from landfast.providers.handshake import CHALLENGE, Handshake, met
 from landfast.providers.items import Item, Slice, slicer
 from landfast.providers.locations import Pick, Read, Sight, as_text, first_at, pick_at, read_at
+from landfast.providers.ordinary import ordinary
 from landfast.providers.outline import outlined
+from landfast.providers.profile_checks import check_profile
 from landfast.providers.redelivery import Redelivery, Sample
 from landfast.providers.request import Request
 from landfast.providers.schemes import Coverage, Scheme, once
@@ -35,9 +36,6 @@ LONGEST_TYPE = 200
 
 FURTHEST_AHEAD = timedelta(days=1)
 """A sender's clock and time zone may be off by hours. An event from the year 9999 would outrank every later one."""
-
-REFUSALS = frozenset([498, *(status.value for status in HTTPStatus if status >= 400)])
-"""498 is in no RFC, and GoCardless asks for it."""
 
 TOLERANCE = 300.0
 """Seconds that a signed timestamp may be away from our clock, either way: what Stripe, Slack and Standard Webhooks all
@@ -86,7 +84,7 @@ class Profile:
     siblings: Siblings = NO_SIBLINGS
     """For such a type: when the same body under another one is an event of its own."""
 
-    _decode: Callable[[bytes | str], Any] = field(init=False, repr=False, compare=False)
+    decode: Callable[[bytes | str], Any] = field(init=False, repr=False, compare=False)
     _decode_item: Callable[[bytes | str], Any] = field(init=False, repr=False, compare=False)
     _read_key: KeyRule = field(init=False, repr=False, compare=False)
     _keyed_by_type: bool = field(init=False, repr=False, compare=False)
@@ -104,8 +102,8 @@ class Profile:
     """By which no event comes, only a handshake that nobody signs."""
     unsigned_type: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """The headers that the type is read from and nobody signs; none where the body is not signed either."""
-    _type_headers: tuple[tuple[str, bytes], ...] = field(init=False, repr=False, compare=False)
-    _is_type: Callable[[bytes], object] | None = field(init=False, repr=False, compare=False)
+    type_headers: tuple[tuple[str, bytes], ...] = field(init=False, repr=False, compare=False)
+    is_type: Callable[[bytes], object] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         places = [place for place in (self.type, self.entity, self.occurred_at, self.signed_at_place) if place]
@@ -113,8 +111,8 @@ class Profile:
         unsigned_type = unsigned_headers(self.scheme, self.type)
         derived = {
             "unsigned_type": unsigned_type,
-            "_type_headers": tuple((name, name.lower().encode()) for name in unsigned_type),
-            "_is_type": re.compile(self.type_letters.encode()).fullmatch if self.type_letters else None,
+            "type_headers": tuple((name, name.lower().encode()) for name in unsigned_type),
+            "is_type": re.compile(self.type_letters.encode()).fullmatch if self.type_letters else None,
             "_read_key": key_rule(self.key, hmac_key=self.hmac_key or self.name),
             "_keyed_by_type": reads_type(self.key),
             "_read_type": read_at(self.type),
@@ -131,19 +129,12 @@ class Profile:
                 - {*self.methods, *(each.method for each in self.handshakes if each.is_signed)}
             ),
             "_methods": frozenset([*self.methods, *(each.method for each in self.handshakes)]),
-            "_decode": outlined(places, key_places, "body", "form"),
+            "decode": outlined(places, key_places, "body", "form"),
             "_decode_item": outlined(places, key_places, "item"),
         }
         for name, value in derived.items():  # a frozen dataclass computes derived fields this way: once, here
             object.__setattr__(self, name, value)
-        if self.refusal not in REFUSALS:
-            raise ConfigError(
-                f"the provider {self.name!r} has refusal {self.refusal}; it must be an HTTP error, 400 to 599"
-            )
-        if self.items is not None and self.signs_once:
-            raise ConfigError(f"the provider {self.name!r} has items, and a proof that counts for one body only")
-        if self.items is None and ("item:" in self.key or any("item:" in place for place in places)):
-            raise ConfigError(f"the provider {self.name!r} reads item: and has no items; say where they stand")
+        check_profile(self, places)
 
     @property
     def coverage(self) -> Coverage:
@@ -188,7 +179,7 @@ class Profile:
         return met(self._unsigned, Request(head, b"", url, self.given), secrets[0] if secrets else None)
 
     def present(self, head: Head) -> Signature:
-        if self._type_headers:
+        if self.type_headers:
             self._check_type(head.headers)
         return self.scheme.present(head)
 
@@ -210,6 +201,9 @@ class Profile:
         if self._pick_signed_at is not None and self.coverage != "yes" and self.signed_at(proven) is None:
             raise UnverifiedError("the signed time is missing, or is none")  # cut at another place, it is still signed
         return proven
+
+    def ordinary(self, secrets: Sequence[Secret], *, tolerance: float) -> Shaped | None:
+        return ordinary(self, secrets, tolerance)
 
     def proof(self, signature: Signature, proven: Proven) -> bytes | None:
         scheme = once(self.scheme)
@@ -247,13 +241,16 @@ class Profile:
 
     def identify(self, head: Head, body: bytes, *, received_at: datetime) -> Sequence[Identity]:
         """What a request would bring that nobody has verified: one that we made ourselves."""
+        return [found.identity(received_at) for found in self.find(self.unproven(head, body), received_at)]
+
+    def unproven(self, head: Head, body: bytes) -> Proven:
+        """A request that nobody has verified, as `find` takes it."""
         try:
             signature = self.present(head)
         except UnverifiedError:
             signature = Signature()
         _, signature = signature.alternatives[0] if signature.alternatives else (None, signature)
-        proven = Proven(Secret("none", b""), signature, Request(head, body))
-        return [found.identity(received_at) for found in self.find(proven, received_at)]
+        return Proven(Secret("none", b""), signature, Request(head, body))
 
     def key_of(self, sight: Sight, body: bytes) -> str:
         return self._read_key(sight, body, self.type_of(sight) if self._keyed_by_type else "")
@@ -271,20 +268,20 @@ class Profile:
 
     def _check_type(self, headers: Headers) -> None:
         """A type that is not signed is one that its sender could have written, and stands there once."""
-        for name, key in self._type_headers:
+        for name, key in self.type_headers:
             value = headers.get(key)
             if value is None:
                 continue
             if headers.is_repeated(key):
                 raise UnverifiedError(f"the header {name} is repeated")
-            if self._is_type is not None and not self._is_type(value.strip()):
+            if self.is_type is not None and not self.is_type(value.strip()):
                 raise UnverifiedError(f"the header {name} holds no type of this sender's")
 
     def _data(self, request: Request) -> Any:
         """What verification read, or else as much as the profile asks for."""
         if request.data is not None:
             return request.data
-        return light(request.body, read_json=self._decode)
+        return light(request.body, read_json=self.decode)
 
     def _parents(self, items: Sequence[Item]) -> dict[int, Any]:
         """The data of what the items stand in, by identity: a thousand of them may stand in the same mebibyte."""

@@ -14,9 +14,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import msgspec
 from msgspec.structs import replace
 
-from landfast.domain.body import MOST_FORM_FIELDS, excerpt, form_pairs, form_texts, gathered, is_bracketed, light
+from landfast.domain.body import excerpt, is_json_like, light
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import UnverifiedError
+from landfast.domain.form import MOST_FORM_FIELDS, form_pairs, form_texts, gathered
 from landfast.ports.provider import NO_KEYS
 from landfast.providers.items import Item
 from landfast.providers.locations import Sight, split_place
@@ -66,12 +67,12 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         """By its Content-Type, and by its looks: what could be taken for JSON is no form."""
         headers = self.head.headers
         kind = (headers.get(b"content-type") or b"").partition(b";")[0].strip().lower()
-        return kind == FORM and not headers.is_repeated(b"content-type") and not is_bracketed(self.body)
+        return kind == FORM and not headers.is_repeated(b"content-type") and not is_json_like(self.body)
 
     def fields(self) -> Sequence[tuple[bytes, bytes]]:
         """Of a form that nobody signed, by its looks alone: nobody signed its Content-Type either. None of JSON."""
         try:
-            return () if is_bracketed(self.body) else _pairs(self.body.decode("latin-1"))
+            return () if is_json_like(self.body) else _pairs(self.body.decode("latin-1"))
         except UnverifiedError:
             return ()
 
@@ -82,11 +83,11 @@ class Request(msgspec.Struct, frozen=True, gc=False):
             raise UnverifiedError("the body is not sent as a form, and this sender signs the fields of one")
         try:
             pairs = form_pairs(self.body)
+            if is_set:
+                pairs = list(dict.fromkeys(pairs))
+            return replace(self, form=tuple(pairs), data=gathered(form_texts(pairs)))
         except ValueError as error:
             raise UnverifiedError(str(error)) from None
-        if is_set:
-            pairs = list(dict.fromkeys(pairs))
-        return replace(self, form=tuple(pairs), data=gathered(form_texts(pairs)))
 
     def crc32(self) -> bytes:
         return b"%d" % binascii.crc32(self.body)
@@ -178,6 +179,8 @@ class Draft:
     url: str = ""
     method: str = "POST"
     settings: Mapping[str, str] = field(default_factory=dict)
+    path: str = ""
+    """Where it is not the URL's: an endpoint is signed by the path that it was declared with."""
 
     def request(self) -> Request:
         return Request(self.head(), self.body, self.url, self.settings)
@@ -185,7 +188,7 @@ class Draft:
     def head(self) -> Head:
         parts = urlsplit(self.url)
         pairs = ((name.encode(), value.encode("latin-1")) for name, value in self.headers.items())
-        return Head(self.method, parts.path or "/", parts.query, Headers(pairs), len(self.body))
+        return Head(self.method, self.path or parts.path or "/", parts.query, Headers(pairs), len(self.body))
 
     def put(self, place: str, text: str) -> None:
         """Write a value where a profile says that it stands."""

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from landfast.domain.errors import ConfigError
 from landfast.ports.provider import PublicKey, Secret
+from landfast.providers.mistaken_secrets import in_words, mistaken
 from landfast.providers.profile import Profile
 
 SECRET_BYTES_AT_LEAST = 16
@@ -27,24 +28,31 @@ def load_secret(
     allow_short: bool = True,
 ) -> Secret:
     """The key that the reference stands for, under a name that may be logged; ConfigError says what is wrong."""
-    kind, colon, place = reference.partition(":")
-    if colon and kind == "env":
-        text, origin = _from_environment(place, name=name, environ=environ), f"{name} ({reference})"
-    elif colon and kind == "file":
-        text, origin = _from_file(place, name=name, read_file=read_file), f"{name} ({reference})"
-    else:
-        _check_literal(kind if colon else "", place, name=name)
-        text, origin = reference, name
+    text, origin = referred(reference, name=name, environ=environ, read_file=read_file)
     try:
         key = provider.decode_secret(text)
     except ConfigError as error:
-        raise ConfigError(f"{origin}: {error}") from None
+        wrong = mistaken(provider.name, text)
+        raise ConfigError(f"{origin}: {in_words(wrong) if wrong else error}") from None
     if len(key) < SECRET_BYTES_AT_LEAST and not isinstance(key, PublicKey) and not allow_short:
         raise ConfigError(
             f"{origin}: the secret has {len(key)} bytes, and under {SECRET_BYTES_AT_LEAST} it can be guessed; "
             "choose a longer one, or write allow_short_secret = true in the source"
         )
     return Secret(name, key, active_from, retired_at)
+
+
+def referred(
+    reference: str, *, name: str, environ: Mapping[str, str], read_file: Callable[[str], bytes]
+) -> tuple[str, str]:
+    """The text that the reference stands for, and what a sentence calls it."""
+    kind, colon, place = reference.partition(":")
+    if colon and kind == "env":
+        return _from_environment(place, name=name, environ=environ), f"{name} ({reference})"
+    if colon and kind == "file":
+        return _from_file(place, name=name, read_file=read_file), f"{name} ({reference})"
+    _check_literal(kind if colon else "", place, name=name)
+    return reference, name
 
 
 _looks_referred = re.compile(r"[A-Z][A-Z0-9_]*|\S*[/.]\S*").fullmatch
@@ -63,7 +71,9 @@ def _from_environment(variable: str, *, name: str, environ: Mapping[str, str]) -
     if not variable:
         raise ConfigError(f"{name}: env: names no variable; write env:NAME")
     if variable not in environ:
-        raise ConfigError(f"{name}: the environment variable {variable} is not set; set it to the sender's secret")
+        raise ConfigError(
+            f"{name}: the environment variable {variable} is not set; set it to the secret, here or in .env"
+        )
     return environ[variable]
 
 

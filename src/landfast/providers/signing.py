@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from landfast.domain.errors import UserError
+from landfast.domain.errors import UnverifiedError, UserError
 from landfast.ports.provider import Secret
 from landfast.providers import Profile
 from landfast.providers import provider as provider_named
@@ -23,8 +23,12 @@ from landfast.providers.samples import sample_of
 
 _BORN = 1_767_225_600.0
 """The time in samples that nobody gives another, 2026-01-01: the same bytes on every machine."""
-_BIRTHDAY = "2026-01-01"
+_JSON = {"Content-Type": "application/json"}
 _DAY = 86_400
+_DATES = {"2026-01-01": 0, "2026-01-31": 30 * _DAY}
+"""The day of a sample and what it says will be in a month, as text; in seconds after the day's begin."""
+_LATEST = int(_BORN) + 366 * _DAY
+"""A number between the two is a time: when a subscription of the sample ends, say. It moves with the day."""
 
 
 def sign(
@@ -55,18 +59,43 @@ def signed_request(
     id: str | None = None,  # noqa: A002 - the word that senders use
     type: str | None = None,  # noqa: A002 - same
     url: str = "",
+    path: str = "",
+    method: str = "POST",
+    headers: Mapping[str, str] | None = None,
 ) -> Draft:
-    """The whole of a genuine request: headers, and body and URL, where the sender signs in those."""
+    """The whole of a genuine request: headers, and body and URL, where the sender signs in those. `path` is for one
+    that is signed without what stands before it in the URL. `headers` take the place of the sample's: those of a
+    request that came once."""
     profile = provider_named(provider) if isinstance(provider, str) else provider
     sample_ = sample_of(profile, type)
     chosen_id = id or f"msg_{hashlib.sha256(body).hexdigest()[:24]}"
     words = _words(type or sample_.type, chosen_id, now)
     kind = "application/x-www-form-urlencoded" if sample_.is_form else "application/json"
-    headers = {"Content-Type": kind} | {name: _filled(text, words) for name, text in sample_.headers.items()}
-    draft = Draft(body, headers, url, settings=profile.given)
+    if headers is None:
+        headers = {"Content-Type": kind} | {name: _filled(text, words) for name, text in sample_.headers.items()}
+    draft = Draft(body, dict(headers), url, method, settings=profile.given, path=path)
     scheme, key = signing_key(profile, secret)
     scheme.sign(draft, key, now=now, id_=chosen_id)
     return draft
+
+
+def without_signature(
+    profile: Profile,
+    headers: Mapping[str, str],
+    secret: str | Secret,
+    *,
+    now: float,
+    id: str,  # noqa: A002 - the word that senders use
+    url: str = "",
+) -> dict[str, str]:
+    """Those of a request that came once, without the ones that the provider's signature is written in."""
+    hidden = {name.decode("latin-1") for name in profile.hidden_headers}
+    try:
+        made = signed_request(profile, b"{}", secret, now=now, id=id, url=url, headers=_JSON).headers
+    except (UserError, UnverifiedError, ValueError, LookupError):  # what it signs is not in an empty body
+        made = {}
+    written = {name.lower() for name in made} - {"content-type"} | hidden
+    return {name: value for name, value in headers.items() if name.lower() not in written}
 
 
 def sample(
@@ -93,13 +122,16 @@ def _words(type_: str, id_: str, now: float, day: float = _BORN) -> dict[str, st
     times = {"{now}": at, "{now.s}": str(int(now)), "{now.ms}": str(int(now * 1000))}
     # No more exact than the day, so that a sample that is sent again has the same bytes.
     midnight = int(day) // _DAY * _DAY
-    times |= {_BIRTHDAY: f"{datetime.fromtimestamp(midnight, UTC):%Y-%m-%d}", str(int(_BORN)): str(midnight)}
+    times |= {date: f"{datetime.fromtimestamp(midnight + later, UTC):%Y-%m-%d}" for date, later in _DATES.items()}
+    times[str(int(_BORN))] = str(midnight)
     return {"{id}": id_, "{type}": type_, "{type.first}": first, "{type.rest}": rest} | times
 
 
 def _filled(value: Any, words: Mapping[str, str]) -> Any:
     if value == "{now.ms}":  # alone it is a number, as its senders write it
         return int(words[value])
+    if type(value) is int and _BORN <= value <= _LATEST:
+        return value - int(_BORN) + int(words[str(int(_BORN))])
     if isinstance(value, int | float) and str(value).startswith(str(int(_BORN))):
         return type(value)(str(value).replace(str(int(_BORN)), words[str(int(_BORN))]))
     if isinstance(value, str):

@@ -54,11 +54,11 @@ _OF_THE_URL = frozenset({"url", "url_without_query", "url_unescaped", "url_and_f
 class Template:
     """`fill` gives the bytes; where the text holds {secret}, `split` gives those before and after it."""
 
-    __slots__ = ("_after", "_before", "fill", "has_bare_id", "id_ends", "names", "text")
+    __slots__ = ("_after", "_before", "fill", "has_bare_id", "id_ends", "names", "pieces", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        pieces = _pieces(text)
+        pieces = self.pieces = _pieces(text)
         self.names = frozenset(name for _, name in pieces if name is not None)
         self.id_ends = _id_ends(pieces)
         """The texts on either side of the id: an id that holds one could be cut at two places."""

@@ -22,12 +22,13 @@ class DatagramWakeup:
     """On Linux in the abstract namespace, where a killed process leaves nothing behind; elsewhere, or where a `folder`
     is given, as files in it."""
 
-    def __init__(self, inbox: InboxId, *, folder: Path | None = None) -> None:
+    def __init__(self, inbox: InboxId, *, folder: Path | None = None, bell: LocalWakeup | None = None) -> None:
+        """Who waits for something else besides brings the bell that it waits for."""
         if folder is None and sys.platform != "linux":
             folder = Path(tempfile.gettempdir())
         prefix = "\0" if folder is None else f"{folder}/"
         self._seats = [f"{prefix}landfast-{inbox.hex()}-{seat}" for seat in range(LISTENERS)]
-        self._bell = LocalWakeup()
+        self._bell = bell or LocalWakeup()
         self._debounce: Debounce | None = None
         self._outlet: socket.socket | None = None
         self._inlet: socket.socket | None = None

@@ -1,4 +1,8 @@
-"""Wakeups over PostgreSQL's LISTEN and NOTIFY: across processes and machines, on one connection of its own."""
+"""Wakeups over PostgreSQL's LISTEN and NOTIFY: across processes and machines, on one connection of its own.
+
+Behind a pooler nobody can listen: what the server says to a session reaches nobody between two transactions. There the
+processes of one machine wake each other, and those of others find new events at the next poll.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,10 @@ from contextlib import suppress
 
 import asyncpg
 
+from landfast import telemetry
+from landfast.domain.ids import InboxId
+from landfast.postgres_pooling import is_pooled
+from landfast.wakeups.datagram import DatagramWakeup
 from landfast.wakeups.debounce import Debounce
 from landfast.wakeups.local import LocalWakeup
 
@@ -28,9 +36,11 @@ _LOST = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, a
 class NotifyWakeup:
     """Connects in the background, and again whenever the server went away. A nudge meanwhile is sent afterwards."""
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, inbox: InboxId) -> None:
         self._dsn = dsn
         self._bell = LocalWakeup()
+        self._nearby = DatagramWakeup(inbox, bell=self._bell)
+        self._is_pooled = False
         self._pending = asyncio.Event()
         self._debounce: Debounce | None = None
         self._task: asyncio.Task[None] | None = None
@@ -38,6 +48,8 @@ class NotifyWakeup:
     def nudge(self) -> None:
         if self._debounce is not None:
             self._debounce.ask()
+        if self._is_pooled:
+            self._nearby.nudge()
 
     async def wait(self, seconds: float) -> None:
         await self._bell.wait(seconds)
@@ -55,6 +67,9 @@ class NotifyWakeup:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        if self._is_pooled:
+            self._is_pooled = False
+            await self._nearby.close()
 
     async def _keep_connected(self) -> None:
         while True:
@@ -63,6 +78,7 @@ class NotifyWakeup:
                     self._dsn,
                     timeout=LISTEN_ANSWER_SECONDS,
                     command_timeout=LISTEN_ANSWER_SECONDS,
+                    statement_cache_size=0,
                     server_settings={"application_name": "landfast wakeup"},
                 )
                 try:
@@ -72,7 +88,10 @@ class NotifyWakeup:
             await asyncio.sleep(LISTEN_RETRY_SECONDS)
 
     async def _converse(self, connection: asyncpg.Connection[asyncpg.Record]) -> None:
-        await connection.add_listener(CHANNEL, lambda *_: self._bell.nudge())
+        if await is_pooled(connection):
+            await self._stay_nearby()
+        else:
+            await connection.add_listener(CHANNEL, lambda *_: self._bell.nudge())
         # A lost connection looks like something to send, and the attempt to send it fails at once.
         connection.add_termination_listener(lambda _: self._pending.set())
         # What was notified while nobody listened is lost: look once.
@@ -88,3 +107,10 @@ class NotifyWakeup:
             except _LOST:
                 self._pending.set()
                 raise
+
+    async def _stay_nearby(self) -> None:
+        """Others may still listen, at a direct address: we go on to notify."""
+        if not self._is_pooled:
+            telemetry.warn("pooled", fix="give store (LANDFAST_STORE) a direct address, if there is one")
+            await self._nearby.open()
+            self._is_pooled = True

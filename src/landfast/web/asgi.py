@@ -34,8 +34,9 @@ def asgi_app(intake: Intake, *, limits: Limits | None = None) -> Application:
         if scope["type"] == "lifespan":
             await _live(receive, send)
         elif scope["type"] == "http":
-            head = _head(scope)
-            await _send(send, await _answer(intake, head, receive, allowed), is_head=head.method == "HEAD")
+            head = head_of(scope)
+            answer = vital_sign(head, intake.ready) or (await take_in(intake, head, receive, allowed))[0]
+            await send_answer(send, answer, is_head=head.method == "HEAD")
 
     return app
 
@@ -71,23 +72,22 @@ async def _live(receive: Receive, send: Send) -> None:
             return
 
 
-async def _answer(intake: Intake, head: Head, receive: Receive, limits: Limits) -> Answer:
-    if (sign := vital_sign(head, intake.ready)) is not None:
-        return sign
+async def take_in(intake: Intake, head: Head, receive: Receive, limits: Limits) -> tuple[Answer, bytes]:
+    """The answer, and the body as far as it was needed for it."""
     try:
         admitted = intake.admit(head)
     except Exception as error:  # noqa: BLE001 - answered like any other, and logged where it was counted
-        return answer_to(error)
+        return answer_to(error), b""
     try:
         body = await _read_body(intake, admitted, receive, limits)
     except TimeoutError:
-        return intake.refuse(admitted.source.name, FramingError("too slow", status=_TOO_SLOW))
+        return intake.refuse(admitted.source.name, FramingError("too slow", status=_TOO_SLOW)), b""
     except (SenderError, OverloadedError) as error:
-        return intake.refuse(admitted.source.name, error)
+        return intake.refuse(admitted.source.name, error), b""
     except BaseException:  # cancelled, or the server's own `receive` failed: it still ends as one of the three
         intake.refuse(admitted.source.name, FramingError("given up in the body"))
         raise
-    return await intake.respond(admitted, body)
+    return await intake.respond(admitted, body), body
 
 
 async def _read_body(intake: Intake, admitted: Admitted, receive: Receive, limits: Limits) -> bytes:
@@ -128,7 +128,12 @@ async def _piece(receive: Receive) -> tuple[bytes, bool]:
     return message.get("body", b""), not message.get("more_body", False)
 
 
-async def _send(send: Send, answer: Answer, *, is_head: bool) -> None:
+async def send_answer(send: Send, answer: Answer, *, is_head: bool = False) -> None:
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers_of(answer)})
+    await send({"type": "http.response.body", "body": b"" if is_head else answer.body})
+
+
+def headers_of(answer: Answer) -> list[tuple[bytes, bytes]]:
     headers = list(answer.headers)
     if answer.status != NO_CONTENT:
         headers += [
@@ -138,14 +143,14 @@ async def _send(send: Send, answer: Answer, *, is_head: bool) -> None:
         ]
     if answer.close:
         headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if is_head else answer.body})
+    return headers
 
 
-def _head(scope: Scope) -> Head:
+def head_of(scope: Scope) -> Head:
     path, prefix = scope["path"], scope.get("root_path", "")
     if prefix and path.startswith(prefix):
         path = path[len(prefix) :]
+    path = path.rstrip("/") or "/"  # Litestar adds one to whatever it mounts
     headers = Headers(scope["headers"])
     length = headers.get(b"content-length")
     is_number = length is not None and length.isdigit() and len(length) < 19
@@ -158,4 +163,5 @@ def _head(scope: Scope) -> Head:
         int(length) if length is not None and is_number else None,
         peer[0] if peer else "",
         scope.get("scheme") == "https",
+        scope.get("http_version") == "1.0",
     )

@@ -20,9 +20,12 @@ from typing import Protocol
 import msgspec
 
 from landfast.domain.delivery import Delivery, Difference, Recorded
-from landfast.domain.ids import event_id
+from landfast.domain.ids import EventId, event_id
+from landfast.domain.reconciliation import is_reconciled
+from landfast.domain.summary import EventRecord
 from landfast.domain.text import storable_key
 from landfast.intake.diagnosis.alerts import Alerts
+from landfast.intake.identify import LATE
 from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal
 
@@ -44,6 +47,8 @@ class Bodies(Journal, Protocol):
     async def record_drained(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]: ...
 
     async def differing(self, deliveries: Sequence[Delivery]) -> Sequence[Difference | None]: ...
+
+    async def show(self, event: EventId) -> EventRecord | None: ...
 
 
 class StrictJournal:
@@ -75,11 +80,22 @@ class StrictJournal:
     async def _others(self, deliveries: Sequence[Delivery], known: Sequence[int]) -> dict[int, Delivery]:
         """Those that are no duplicates of what is known under their key."""
         differences = await self._inbox.differing([deliveries[place] for place in known])
-        return {
+        others = {
             place: other
             for place, difference in zip(known, differences, strict=True)
             if difference is not None and (other := another_of(deliveries[place], difference)) is not None
         }
+        return {
+            place: other for place, other in others.items() if not await self._is_late_twin(other, deliveries[place])
+        }
+
+    async def _is_late_twin(self, other: Delivery, delivery: Delivery) -> bool:
+        """Whether the event was read from the provider's own list, because its delivery did not arrive: here it is,
+        and a list never has the same bytes."""
+        if other.hold != VARIANT:
+            return False
+        record = await self._inbox.show(delivery.event_id)
+        return record is not None and is_reconciled(record.headers)
 
     async def _record_others(
         self, deliveries: Sequence[Delivery], recorded: Sequence[Recorded], others: Mapping[int, Delivery]
@@ -97,7 +113,7 @@ class StrictJournal:
 
     def _tell_of_held(self, deliveries: Sequence[Delivery], recorded: Sequence[Recorded]) -> None:
         for delivery, row in zip(deliveries, recorded, strict=True):
-            if delivery.hold and row.is_new:
+            if delivery.hold == LATE and row.is_new:
                 facts = {"key": delivery.key, "event": delivery.event_id, "occurred_at": delivery.occurred_at}
                 self._alerts.warn("held_late", delivery.source, **facts)
 

@@ -69,6 +69,19 @@ class Admission:
         if mine >= self._most - self.in_flight and len(self._in_flight_of) > 1:
             raise OverloadedError("too many requests of this source wait for their commit")
 
+    def takes_unseen(self, source: Source) -> bool:
+        """Whether `check` and `throttle` let this source's requests pass, whatever they are; but for room."""
+        rates = (source.rate, source.key_rate, source.event_rate, source.byte_rate)
+        return source.name not in self._gates and rates == (None, None, None, None)
+
+    def has_room(self) -> bool:
+        """Whether `check` finds room for a request of any source; False where it might not."""
+        return 2 * self.in_flight < self._most
+
+    def address_of(self, head: Head) -> str:
+        """The sender's, seen through the proxies that are trusted; empty where nobody knows it."""
+        return str(origin_of(head, self._trusted).address or "") if self._trusted else head.peer
+
     def enter(self, source: Source) -> None:
         """A whole request waits for its COMMIT, until `leave`."""
         self.in_flight += 1

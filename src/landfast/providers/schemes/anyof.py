@@ -93,7 +93,10 @@ class AnyOf:
                 reasons.append(error)
             else:
                 return found
-        raise next((error for error in reasons if isinstance(error, KeyNeeded)), reasons[0])
+        try:
+            raise next((error for error in reasons if isinstance(error, KeyNeeded)), reasons[0])
+        finally:
+            reasons.clear()  # an error that its own frame holds would keep the body until the garbage is collected
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:
         self.schemes[0].sign(draft, key, now=now, id_=id_)

@@ -77,14 +77,14 @@ class SignedScheme:
     any_port: bool = False
     """Whether the sender may have signed the URL with or without its default port: Twilio's."""
 
-    _template: Template = field(init=False, repr=False, compare=False)
+    template: Template = field(init=False, repr=False, compare=False)
     _content: Callable[[Signature, Request], Content] = field(init=False, repr=False, compare=False)
     _is_direct: bool = field(init=False, repr=False, compare=False)
     _algorithm: Algorithm = field(init=False, repr=False, compare=False)
     _headers: tuple[tuple[str, bytes], ...] = field(init=False, repr=False, compare=False)
     hidden_headers: Mapping[bytes, Hidden] = field(init=False, repr=False, compare=False)
     _fields: tuple[Read, ...] = field(init=False, repr=False, compare=False)
-    _written_in: SignatureHeaders = field(init=False, repr=False, compare=False)
+    written_in: SignatureHeaders = field(init=False, repr=False, compare=False)
     _require: tuple[tuple[str, bytes, bytes], ...] = field(init=False, repr=False, compare=False)
     _slice: Slice | None = field(init=False, repr=False, compare=False)
     _signs_form: bool = field(init=False, repr=False, compare=False)
@@ -101,14 +101,14 @@ class SignedScheme:
         template = Template(self.content)
         read = [f"{kind}:{rest}" for kind, rest in places if kind != "header"] + sorted(template.fields)
         derived = {
-            "_template": template,
+            "template": template,
             "_content": template.split if template.has_secret else template.fill,
             "_is_direct": not self.any_port and any(kind == "header" for kind, _ in places),
             "_algorithm": ALGORITHMS[self.algorithm],
             "_headers": tuple(named(rest) for kind, rest in places if kind == "header"),
             "hidden_headers": {named(rest)[1]: Hidden.DIGESTED for kind, rest in places if kind == "header"},
             "_fields": tuple(read_at(f"{kind}:{rest}") for kind, rest in places if kind != "header"),
-            "_written_in": SignatureHeaders(
+            "written_in": SignatureHeaders(
                 headers=tuple(named(rest) for kind, rest in places if kind == "header"),
                 is_repeated=self.is_repeated,
                 separator=None if self.separator is None else self.separator.encode(),
@@ -137,11 +137,11 @@ class SignedScheme:
 
     @property
     def coverage(self) -> Coverage:
-        return "yes" if self.is_whole else self._template.coverage
+        return "yes" if self.is_whole else self.template.coverage
 
     @property
     def needs_url(self) -> bool:
-        return self._template.needs_url
+        return self.template.needs_url
 
     def decode_secret(self, text: str) -> bytes:
         if self._algorithm.is_public:
@@ -155,7 +155,7 @@ class SignedScheme:
                 raise UnverifiedError(f"the header {name} is not the one that this scheme needs")
         if not self._headers:
             return Signature()
-        written = self._written_in
+        written = self.written_in
         entries = written.entries(headers)
         timestamp = written.timestamp(headers, entries)
         return Signature(
@@ -191,7 +191,7 @@ class SignedScheme:
             return Proven(self._matching(signature, request, secrets), signature, request)
         found: Secret | None = None
         for each in self._readings(request, read_item):
-            presented = signature if self._headers else Signature(self._written_in.digests(self._written(each)))
+            presented = signature if self._headers else Signature(self.written_in.digests(self._written(each)))
             try:
                 found = self._matching(presented, each, secrets)
             except UnverifiedError:
@@ -202,7 +202,7 @@ class SignedScheme:
         return Proven(found, signature, request)
 
     def proof(self, signature: Signature, request: Request) -> bytes | None:
-        return self._template.fill(signature, request) if self.signs_once else None
+        return self.template.fill(signature, request) if self.signs_once else None
 
     def sign(self, draft: Draft, key: bytes, *, now: float, id_: str) -> None:
         timestamp = written_time(now, self.timestamp_unit) if self.timestamp else ""
@@ -210,10 +210,10 @@ class SignedScheme:
         if self.key_name:
             header, _, setting = self.key_name.partition("=")
             draft.headers[header] = draft.settings.get(setting, setting)
-        if self._written_in.timestamp_header is not None:
-            draft.headers[self._written_in.timestamp_header[0]] = timestamp
-        if self._written_in.id_header is not None:
-            draft.headers[self._written_in.id_header[0]] = id_
+        if self.written_in.timestamp_header is not None:
+            draft.headers[self.written_in.timestamp_header[0]] = timestamp
+        if self.written_in.id_header is not None:
+            draft.headers[self.written_in.id_header[0]] = id_
         if self.body_digest and not draft.request().fields():
             draft.put(f"query:{self.body_digest}", draft.request().sha256().hex())
         presented = Signature((), timestamp.encode(), id=id_.encode())
@@ -230,8 +230,8 @@ class SignedScheme:
         text = self.prefix.replace("*", "key") + encode(
             self._algorithm.make(key, self._content(presented, request)), self.encoding
         )
-        if self._written_in.timestamp_prefix is not None and presented.timestamp is not None:
-            text = f"{self._written_in.timestamp_prefix.decode()}{presented.timestamp.decode()}{self.separator}{text}"
+        if self.written_in.timestamp_prefix is not None and presented.timestamp is not None:
+            text = f"{self.written_in.timestamp_prefix.decode()}{presented.timestamp.decode()}{self.separator}{text}"
         draft.put(place, text)
 
     def _matching(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Secret:
@@ -258,7 +258,7 @@ class SignedScheme:
             return self._with_body_digest(request, self.body_digest)
         if self.body_digest and not request.body:
             return replace(request, form=())
-        request = request.as_form(is_set="sorted_form" in self._template.names)
+        request = request.as_form(is_set="sorted_form" in self.template.names)
         if self._fields_taken is not None and not self._fields_taken.issuperset(request.data):
             raise UnverifiedError("the form has fields beside those that are signed")
         return request
@@ -289,7 +289,7 @@ class SignedScheme:
         values = [text.strip().encode("ascii", "replace") for read in self._fields if (text := read(sight))]
         if not values:
             raise UnverifiedError("the body holds no signature")
-        return [entry for value in values for entry in self._written_in.split(value)]
+        return [entry for value in values for entry in self.written_in.split(value)]
 
 
 def _check_key_name(request: Request, header: str, setting: str) -> None:

@@ -16,18 +16,20 @@ from msgspec.structs import replace
 from landfast.domain.body import excerpt
 from landfast.domain.delivery import Head
 from landfast.domain.errors import ConfigError, UnverifiedError
-from landfast.domain.json_limits import read_json
+from landfast.domain.json_limits import read_json, skim
 from landfast.ports.provider import Hidden, Proven, Secret, Signature
-from landfast.providers.items import Item, Slice, form_places, slicer
+from landfast.providers.items import MOST_ITEMS, Item, Slice, form_places, slicer
 from landfast.providers.locations import Read, Sight, read_at, split_place
 from landfast.providers.outline import Decode
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.keyforms import decode_key
-from landfast.providers.skim import skimmer
+from landfast.providers.skim import items_skimmer, skimmer
 
 LONGEST_TOKEN = 4096
 """Bytes; the longest that a provider allows has 256."""
+
+NO_ITEM = "there is no item that could hold the token"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,8 @@ class TokenScheme:
     _slice: Slice | None = field(init=False, repr=False, compare=False)
     _skim: Decode = field(init=False, repr=False, compare=False)
     _skim_item: Decode = field(init=False, repr=False, compare=False)
+    _skim_items: Decode | None = field(init=False, repr=False, compare=False)
+    """Of all items at once, where they stand in one list."""
 
     def __post_init__(self) -> None:
         kind, rest = split_place(self.token)
@@ -58,6 +62,8 @@ class TokenScheme:
         object.__setattr__(self, "_read", read_at(self.token))
         object.__setattr__(self, "_skim", skimmer([self.token, *form_places(self.items)], "body", "form"))
         object.__setattr__(self, "_skim_item", skimmer([self.token], "item"))
+        skim_items = None if self.items is None else items_skimmer(self.items, [self.token])
+        object.__setattr__(self, "_skim_items", skim_items)
         object.__setattr__(self, "_slice", None if self.items is None else slicer(self.items))
 
     @property
@@ -77,8 +83,7 @@ class TokenScheme:
     def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
         if signature.digests:
             return Proven(_matching(signature.digests, secrets), signature, request)
-        # Strangers end here: of their bodies nothing is read but the tokens.
-        _matching(self._tokens_inside(self._skimmed(request), partial(excerpt, read_json=self._skim_item)), secrets)
+        _matching(self._skimmed_tokens(request), secrets)  # strangers end here
         request = self._read_inside(request)
         return Proven(_matching(self._tokens_inside(request, read_json), secrets), signature, request)
 
@@ -91,16 +96,27 @@ class TokenScheme:
         for number, _ in enumerate(self._slice(draft.body) or ()):
             draft.put(self.token.strip().replace("item:", f"{self.items}.{number}."), text)
 
-    def _skimmed(self, request: Request) -> Request:
+    def _skimmed_tokens(self, request: Request) -> list[bytes]:
+        """Of a stranger's body nothing is read but these."""
+        if self._skim_items is not None:
+            try:
+                items = skim(request.body, self._skim_items)
+            except ValueError:
+                items = None
+            if not items or len(items) > MOST_ITEMS:
+                raise UnverifiedError(NO_ITEM)
+            return [self._token(Sight(request.head, None, item)) for item in items]
         request = request.skimmed(self._skim)
-        return request if self._slice is None else self._with_items(request, self._slice(request.body, is_proven=False))
+        if self._slice is not None:
+            request = self._with_items(request, self._slice(request.body, is_proven=False))
+        return self._tokens_inside(request, partial(excerpt, read_json=self._skim_item))
 
     def _read_inside(self, request: Request) -> Request:
         return request.decoded() if self._slice is None else self._with_items(request, self._slice(request.body))
 
     def _with_items(self, request: Request, items: Sequence[Item] | None) -> Request:
         if not items:
-            raise UnverifiedError("there is no item that could hold the token")
+            raise UnverifiedError(NO_ITEM)
         return replace(request, items=items)
 
     def _tokens_inside(self, request: Request, read_item: Callable[[bytes], Any]) -> list[bytes]:

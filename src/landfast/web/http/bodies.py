@@ -27,15 +27,43 @@ _NEXT_SIZE = re.compile(rb"\r\n" + _SIZE_LINE)
 _TRAILER = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*")
 
 
+PIECE_BYTES = 64 * 1024
+"""What arrives is kept in pieces of at least so many bytes: a sender of single bytes would make us keep forty for each.
+And not in one array: one of megabytes is copied as it grows, and given back to the kernel, for milliseconds in which
+nobody else has a turn."""
+
+
+class Pieces:
+    """Bytes in the order in which they came."""
+
+    __slots__ = ("_last", "_pieces")
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []  # those of a bytearray would be joined without letting others go on
+        self._last = bytearray()
+        """Small ones, together."""
+
+    def add(self, piece: bytes) -> None:
+        if len(piece) >= PIECE_BYTES and not self._last:
+            self._pieces.append(piece)
+            return
+        self._last += piece
+        if len(self._last) >= PIECE_BYTES:
+            self._pieces.append(bytes(self._last))
+            self._last = bytearray()
+
+    def whole(self) -> bytes:
+        return b"".join([*self._pieces, bytes(self._last)])
+
+
 class SizedBody:
     """A body whose length is known."""
 
     has_more_to_read = False
 
     def __init__(self, length: int) -> None:
-        # One growing array, not a list of pieces: a sender of single bytes would make us keep forty for each.
         self._left = length
-        self._bytes = bytearray()
+        self._bytes = Pieces()
         self.size = 0
 
     @property
@@ -45,13 +73,13 @@ class SizedBody:
     def feed(self, data: bytes) -> bytes:
         """Take what belongs to the body; what is left over."""
         piece = data[: self._left]
-        self._bytes += piece
+        self._bytes.add(piece)
         self._left -= len(piece)
         self.size += len(piece)
         return data[len(piece) :]
 
     def whole(self) -> bytes:
-        return bytes(self._bytes)
+        return self._bytes.whole()
 
 
 class ChunkedBody:
@@ -63,7 +91,7 @@ class ChunkedBody:
         self._chunks = 0
         self._trailers = 0
         self._size_line = _FIRST_SIZE
-        self._bytes = bytearray()
+        self._bytes = Pieces()
         self._is_at_trailers = False
         self.is_whole = False
         self.has_more_to_read = False
@@ -92,10 +120,10 @@ class ChunkedBody:
         return data[at:]
 
     def whole(self) -> bytes:
-        return bytes(self._bytes)
+        return self._bytes.whole()
 
     def _take_data(self, piece: bytes) -> int:
-        self._bytes += piece
+        self._bytes.add(piece)
         self.size += len(piece)
         self._left -= len(piece)
         return len(piece)

@@ -42,6 +42,10 @@ class Channel(asyncio.Protocol):
         self._is_paused = False
         self._is_in_line = False
         """It has its next turn once the others had theirs."""
+        self._pipelined_turns = 0
+        """Turns in a row for requests that came before the answer to the one before them."""
+        self._has_skipped = False
+        """An empty line before this request: there is patience with one, whether it comes in pieces or not."""
         self._is_used = False
         """It has brought a whole request before."""
         self._lingered = 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 import math
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -40,6 +42,47 @@ PLACES_AT_A_TIME = 64
 """Places looked for at a time. To look takes a few ms with 10,000 connections, too much for each that comes."""
 
 
+SECONDS_BETWEEN_TURNS = 0.001
+TURNS_AT_A_TIME = 2
+"""Of those who wait in line, whoever they are: strangers who pipeline, bodies in tiny chunks, large bodies."""
+
+OTHERS_SHARE = 2
+"""After its turns the line waits for as long as they took, times this. It leaves two thirds of the processor to those
+who send one small request at a time, and to the thread that stores theirs: to look for a signature in a body of a
+megabyte takes 4 ms, in which nobody else has the interpreter."""
+
+
+class Line:
+    """Whoever has more to read than one turn allows waits here for the next one."""
+
+    def __init__(self, time: Callable[[], float]) -> None:
+        self._time = time
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._is_coming = False
+        """Whether `serve` will be called: once, however many join, also those who join again in their own turn."""
+
+    def join(self, turn: Callable[[], None]) -> None:
+        self._waiting.append(turn)
+        if not self._is_coming:
+            self._come_back(0.0)
+
+    def serve(self) -> None:
+        began, spent = self._time(), 0.0
+        for _ in range(min(TURNS_AT_A_TIME, len(self._waiting))):
+            self._waiting.popleft()()
+            spent = self._time() - began
+            if spent > SECONDS_BETWEEN_TURNS:
+                break
+        self._is_coming = bool(self._waiting)
+        if self._is_coming:
+            self._come_back(spent)
+
+    def _come_back(self, spent: float) -> None:
+        self._is_coming = True
+        wait = max(SECONDS_BETWEEN_TURNS, OTHERS_SHARE * spent)
+        asyncio.get_running_loop().call_later(wait, self.serve)
+
+
 class Sweepable(Protocol):
     deadline: float
 
@@ -62,6 +105,7 @@ class Connections:
         self.is_secure = is_secure
         """Whether what arrives here came through TLS of our own."""
         self.open: set[Sweepable] = set()
+        self.line = Line(time)
         self.unproven = intake.unproven
         self.is_draining = False
         """Each answer is the last of its connection."""

@@ -8,6 +8,7 @@ smuggled past a proxy. After any refusal here the connection ends, because nobod
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import httptools
 import msgspec
@@ -77,11 +78,40 @@ def parse_head(block: bytes, peer: str = "", is_secure: bool = False) -> Start: 
     connection, expect = get(b"connection"), get(b"expect")
     size = None if length is None else _content_length(length)
     return Start(
-        Head(method.decode("ascii"), path, query, headers, size, peer, is_secure),
+        Head(method.decode("ascii"), path, query, headers, size, peer, is_secure, not is_newer),
         coding is not None and _is_chunked(coding, is_newer=is_newer),
         is_newer and not (connection is not None and _has_word(connection, b"close")),
         is_newer and expect is not None and _has_word(expect, b"100-continue"),
     )
+
+
+ORDINARY_START = Start(Head("POST", "/"), is_chunked=False, keeps_alive=True, expects_continue=False)
+"""All that a connection has to know of an ordinary request when it answers."""
+
+
+def whole_request(data: bytes) -> tuple[dict[bytes, bytes], bytes] | None:
+    """The headers of a request as they came, and the rest of one read, which should be its body. None where that is not
+    so simple: then `parse_head` has to look at it."""
+    end = data.find(b"\r\n\r\n", 0, HEAD_LIMIT) + 4
+    fields: dict[bytes, bytes] = {}
+    if end < 4:
+        return None
+    try:
+        httptools.HttpRequestParser(_Fields(fields.setdefault)).feed_data(data[:end])
+    except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+        return None
+    if data.count(b"\r\n", 0, end) != len(fields) + 2:  # a header that is repeated
+        return None
+    return fields, data[end:]
+
+
+class _Fields:
+    """What httptools calls back, without a line of Python."""
+
+    __slots__ = ("on_header",)
+
+    def __init__(self, on_header: Callable[[bytes, bytes], bytes]) -> None:
+        self.on_header = on_header
 
 
 class _Tokens:

@@ -23,6 +23,9 @@ from pathlib import Path
 
 from landfast.domain.errors import ConfigError
 
+PORT_SETTING = "`port` (--port)"
+"""What to change where the port is the reason that nobody can listen."""
+
 BACKLOG_CONNECTIONS = 2048
 """Connections that the kernel holds for us while we are busy: a storm opens thousands at once."""
 
@@ -61,7 +64,7 @@ _READ_BYTES = 1 << 20
 """The kernel looks for its place in the table again with each read."""
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, *, setting: str = PORT_SETTING) -> socket.socket:
     """A listening socket, for one intake process or for several to share. Without SO_REUSEPORT: a second server on the
     same port is a mistake, and would silently take half of the webhooks."""
     try:
@@ -75,7 +78,7 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG_CONNECTIONS)
     except OSError as error:
         listener.close()
-        raise ConfigError(_why_not(error, host, port)) from None
+        raise ConfigError(_why_not(error, host, port, setting)) from None
     listener.setblocking(False)
     return listener
 
@@ -130,9 +133,9 @@ def _has_waiting(listener: socket.socket) -> bool:
     return bool(waiting.poll(0))
 
 
-def _why_not(error: OSError, host: str, port: int) -> str:
+def _why_not(error: OSError, host: str, port: int, setting: str = PORT_SETTING) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"Port {port} on {host} is in use: stop the other server, or set another `port` (--port)."
+        return f"Port {port} on {host} is in use: stop the other server, or set another {setting}."
     if error.errno == errno.EACCES:
-        return f"Port {port} on {host} needs privileges that we do not have: set a `port` above 1023."
+        return f"Port {port} on {host} needs privileges that we do not have: set {setting} above 1023."
     return f"Cannot listen on {host} port {port} ({error.strerror}): set `host` to an address of this machine."

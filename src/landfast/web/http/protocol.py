@@ -5,7 +5,7 @@
       +--refused-----+--refused--> LINGERING --> gone    (an answer that closes, with nothing left to read: CLOSING)
 
 A small request that arrives in one piece passes HEAD and BODY in one call, with no task and no timer of its own.
-Whoever sends more than a few at once waits for another turn of the loop after these, and is not read meanwhile.
+Whoever sends more than a few at once waits in line for another turn after these, and is not read meanwhile.
 """
 
 from __future__ import annotations
@@ -17,16 +17,26 @@ from typing import cast
 from landfast.domain.answer import Answer
 from landfast.domain.errors import FramingError
 from landfast.intake.answers import answer_to
+from landfast.intake.large import LARGE_BYTES
 from landfast.intake.receive import Admitted
 from landfast.web.health import vital_sign
 from landfast.web.http.bodies import ChunkedBody, SizedBody
 from landfast.web.http.channel import Channel, Phase
-from landfast.web.http.framing import Start, end_of_head, parse_head
+from landfast.web.http.framing import ORDINARY_START, TARGET_LIMIT, Start, end_of_head, parse_head, whole_request
 from landfast.web.http.responses import CONTINUE
 
 STEPS_IN_A_TURN = 4
 """Requests answered, or groups of chunks read, in one call. No sender pipelines webhooks, and at 60 microseconds each
 it is a quarter of a millisecond that everybody else waits for."""
+
+
+LARGE_BODY_BYTES = 128 * 1024
+"""Beyond it a body waits in line before more of it is read, and before it is looked into: what that costs grows with
+it, and is spent before anybody has proved anything. Fewer than one webhook in a hundred is so large."""
+
+PIPELINED_TURNS_AT_MOST = 16
+"""Turns in a row for requests sent without waiting for an answer: 64 of them. Who sends more is told to close:
+answers that nobody reads pile up in the kernel, and cost it more than the requests cost us."""
 
 
 class Connection(Channel):
@@ -50,6 +60,8 @@ class Connection(Channel):
             # One request at a time: what comes early waits in the kernel, at the sender's cost.
             self._buffer += data
             self._pause()
+        elif phase is Phase.HEAD and not self._buffer and self._take_ordinary(data):
+            return
         elif phase is not Phase.CLOSING:
             is_first = not self._buffer
             self._buffer = data if is_first else self._buffer + data
@@ -63,6 +75,28 @@ class Connection(Channel):
                     self.deadline = self._connections.time() + self._connections.limits.request_seconds
         if self._buffer or self._held or self._body is not None:
             self._count_bytes()
+
+    def _take_ordinary(self, data: bytes) -> bool:
+        """Whether a request was all that came, and of the usual form: then it is answered, or will be. Everything else
+        is left to `_advance`, as it came."""
+        ordinary = self._connections.intake.ordinary
+        line = data[: data.find(b"\r\n", 0, TARGET_LIMIT)]
+        whole = None if line not in ordinary.lines or self._connections.is_draining else whole_request(data)
+        if whole is None:
+            return False
+        try:
+            taken = ordinary.take(line, *whole, self._answered)
+            if taken is None:
+                return False
+            self._start = ORDINARY_START
+            if isinstance(taken, Answer):
+                self._answer(taken)
+            else:
+                self._phase = Phase.ANSWERING
+                self.deadline = math.inf  # the inbox's own timeouts end this wait
+        except Exception as error:  # noqa: BLE001 - a bug of ours is answered too, and stops no other connection
+            self._refuse(error)
+        return True
 
     def eof_received(self) -> bool:
         """True keeps the other direction open."""
@@ -98,7 +132,10 @@ class Connection(Channel):
     def _advance(self) -> None:
         try:
             for _ in range(STEPS_IN_A_TURN):
-                if not self._buffer or self._is_choked:
+                if not self._buffer:
+                    self._pipelined_turns = 0
+                    return
+                if self._is_choked:
                     return
                 if self._phase is Phase.HEAD:
                     goes_on = self._read_head()
@@ -108,16 +145,19 @@ class Connection(Channel):
                     return
                 if not goes_on:
                     return
+            self._pipelined_turns += self._phase is Phase.HEAD
             self._get_in_line()
         except Exception as error:  # noqa: BLE001 - a bug of ours is answered too, and stops no other connection
             self._refuse(error)
 
     def _read_head(self) -> bool:
-        if self._buffer.startswith(b"\r\n"):
+        if not self._has_skipped and self._buffer.startswith(b"\r\n"):
             self._buffer = self._buffer[2:]  # RFC 9112 asks for patience with one empty line between requests
+            self._has_skipped = True
         end = end_of_head(self._buffer)
         if end < 0:
             return False
+        self._has_skipped = False
         start = self._start = parse_head(self._buffer[:end], self._peer, self._connections.is_secure)
         head = start.head
         length = head.content_length or 0
@@ -150,15 +190,22 @@ class Connection(Channel):
 
     def _read_body(self) -> bool:
         assert self._body is not None and self._admitted is not None  # noqa: S101, PT018 - what phase BODY means
+        size = self._body.size
         self._buffer = self._body.feed(self._buffer)
-        if not self._body.is_whole:
-            if self._body.has_more_to_read:
-                self._get_in_line()
+        went_on = self._body.is_whole or self._body.size > size  # with half of a chunk's head it waits for the rest
+        if self._body.has_more_to_read or (went_on and self._body.size > LARGE_BODY_BYTES):
+            self._get_in_line()
             return False
-        admitted, body = self._admitted, self._body.whole()
-        self._body = None
-        self._receive(admitted, body)
+        if not self._body.is_whole:
+            return False
+        self._receive(self._admitted, self._whole_body())
         return True
+
+    def _whole_body(self) -> bytes:
+        assert self._body is not None  # noqa: S101 - what phase BODY means
+        body = self._body.whole()
+        self._body = None
+        return body
 
     def _receive(self, admitted: Admitted, body: bytes) -> None:
         self._admitted = None  # from here on intake answers for it, whatever becomes of the connection
@@ -178,6 +225,7 @@ class Connection(Channel):
         """The request was read to its end: the connection may go on."""
         start = self._start
         is_last = not self._buffer and self._is_ended
+        is_last = is_last or self._pipelined_turns >= PIPELINED_TURNS_AT_MOST
         closes = answer.close or start is None or not start.keeps_alive or is_last or self._connections.is_draining
         self._send(answer, closes=closes)
         self._start = None
@@ -223,8 +271,23 @@ class Connection(Channel):
         """Let the others have a turn. Without a pause the transport would read on, some thirty times, before that."""
         self._is_in_line = True
         self._pause()
-        asyncio.get_running_loop().call_soon(self._take_turn)
+        self._connections.line.join(self._take_turn)
 
     def _take_turn(self) -> None:
         self._is_in_line = False
+        if self._admitted is not None and self._body is not None and self._body.is_whole:
+            self._receive_large(self._admitted)
         self._go_on()
+
+    def _receive_large(self, admitted: Admitted) -> None:
+        body = self._body
+        try:
+            if body is None or body.size <= LARGE_BYTES or admitted.greeting is not None:
+                self._receive(admitted, self._whole_body())
+                return
+            self._admitted = self._body = None
+            self._phase = Phase.ANSWERING
+            self.deadline = math.inf  # it has a deadline of its own
+            self._connections.intake.large.receive(admitted, body.whole, body.size, self._answered)
+        except Exception as error:  # noqa: BLE001 - a bug of ours is answered too, and stops no other connection
+            self._refuse(error)

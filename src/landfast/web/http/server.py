@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import replace
+from time import monotonic
 
 from landfast.intake.receive import Intake
 from landfast.web.http.connections import Connections, Limits
@@ -43,7 +44,7 @@ class HttpServer:
         self.connections = Connections(
             intake,
             limits=_within_descriptors(limits or Limits()),
-            time=time or loop.time,
+            time=time or monotonic,
             is_secure=tls is not None,
         )
         self._tls = tls
@@ -63,6 +64,10 @@ class HttpServer:
         else:
             server = TlsServer(self.connections, listener, self._tls)
         self._open = listener, server
+        if listener.family in (socket.AF_INET, socket.AF_INET6):
+            host, port, *_ = listener.getsockname()
+            named = f"[{host}]" if ":" in host else host
+            self.connections.intake.address = f"{'http' if self._tls is None else 'https'}://{named}:{port}"
         self._sweeping = self._loop.create_task(self._sweep())
         self._sweeping.add_done_callback(_raise_its_error)
 
@@ -82,6 +87,7 @@ class HttpServer:
         (listener, server), self._open = self._open, None
         ends = self._loop.time() + grace
         self.connections.is_draining = True
+        self.connections.intake.let_callers_go()
         letting_go = self._loop.create_task(self._let_idle_go(min(grace, IDLE_SECONDS)))
         all_gone = self._loop.create_task(server.wait_closed())
         try:

@@ -1,9 +1,19 @@
-"""A sample for a provider: one that it brings or, for one that the user described, one made of the places it names."""
+"""A sample for a provider: one that it brings or, for one that the user described, one made of the places it names.
+
+The files beside this one hold samples of the types that most people handle, written here after what the providers say
+about their fields: by provider, and in each by type, with the words that `Sample` explains. A file is read when a type
+of its provider is asked for that the catalogue has no sample of.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
+
+import msgspec
 
 from landfast.providers.dedup import places_read
 from landfast.providers.locations import split_place
@@ -16,7 +26,44 @@ def sample_of(profile: Profile, type_: str | None) -> Sample:
     """The one of this type, or else the first, which is made into one of this type."""
     if not profile.samples:
         return _described(profile)
-    return next((each for each in profile.samples if each.type == type_), profile.samples[0])
+    brought = next((each for each in profile.samples if each.type == type_), None)
+    if brought is None and type_ is not None:
+        brought = _filed(profile.name).get(type_)
+    return brought or profile.samples[0]
+
+
+def sample_types(profile: Profile) -> tuple[str, ...]:
+    """The types that there is a true sample of; none for a provider that the user described."""
+    if not profile.samples:
+        return ()
+    return tuple(sorted({*(each.type for each in profile.samples), *_filed(profile.name)}))
+
+
+class _Filed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A sample as it stands in its file."""
+
+    body: Any
+    headers: dict[str, str] = {}
+    id: str = "sample_1001"
+    form: bool = False
+
+
+_NO_SAMPLES: Mapping[str, Sample] = MappingProxyType({})
+
+
+@cache
+def _filed(provider: str) -> Mapping[str, Sample]:
+    """By type. They are part of the program, as its modules are."""
+    file = files(__package__) / f"{provider}.json"
+    if not file.is_file():
+        return _NO_SAMPLES
+    found = msgspec.json.decode(file.read_bytes(), type=dict[str, _Filed])
+    return MappingProxyType(
+        {
+            type_: Sample(type=type_, data=each.body, headers=each.headers, is_form=each.form, id=each.id)
+            for type_, each in found.items()
+        }
+    )
 
 
 def _described(profile: Profile) -> Sample:

@@ -1,0 +1,43 @@
+"""A request that waits for a key which its provider publishes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from landfast.domain.errors import OverloadedError
+from landfast.intake.keys.published_keys import FETCH_SECONDS
+
+if TYPE_CHECKING:
+    from landfast.intake.receive import Admitted, Answered, Intake
+
+
+class WaitingForKey:
+    """A request whose signature names a key that is being fetched."""
+
+    def __init__(self, intake: Intake, admitted: Admitted, body: bytes, answered: Answered) -> None:
+        self._intake = intake
+        self._admitted = admitted
+        self._body = body
+        self._answered = answered
+        self._is_over = False
+        self.deadline = intake.monotonic() + FETCH_SECONDS
+
+    def go_on(self, error: Exception | None) -> None:
+        """The key is there, or it is not to be had."""
+        name = self._admitted.source.name
+        self._intake.unproven.hold(self, name, 0)
+        if self._is_over:
+            return
+        self._is_over = True
+        if error is None:
+            given = self._intake.receive(self._admitted, self._body, self._answered)
+        else:
+            given = self._intake.refuse(name, error)
+        if given is not None:
+            self._answered(given)
+
+    def give_way(self) -> None:
+        # A moment later: this may be the very request that is being received.
+        asyncio.get_running_loop().call_soon(self.go_on, OverloadedError("its bytes were needed"))
+        self._body = b""
