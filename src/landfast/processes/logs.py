@@ -6,15 +6,22 @@ import copy
 import logging
 import os
 import sys
-import time
+
+from landfast import telemetry
+from landfast.telemetry.json_lines import JsonFormatter
 
 
-def to_stderr(role: str) -> None:
-    """Standard output is for what the command was asked for. The pid tells apart what several processes write."""
+def to_stderr(role: str, form: str = "text") -> None:
+    """Standard output is for what the command was asked for. The pid tells apart what several processes write. `form`
+    is that of the setting `log`; said again, it replaces what was said before."""
     # What no line of ours shows is not worth looking up for each of them: a stored event logs one.
     logging.logThreads = logging.logMultiprocessing = False
+    if form == "json":
+        for name in ("landfast", "asyncpg"):
+            _send(logging.getLogger(name), JsonFormatter(role.strip()))
+        return
     line = f"%(asctime)s %(levelname)-7s {role} %(process)d  %(message)s"
-    _send(logging.getLogger("landfast"), _Line(line))
+    _send(logging.getLogger("landfast"), telemetry.formatter(line, sys.stderr))
     # Its pools note each try to connect again, with a traceback. While a server is away one line says as much.
     _send(logging.getLogger("asyncpg"), _OneLine(line))
 
@@ -26,36 +33,20 @@ def prints_to_stderr() -> None:
 
 
 def _send(logger: logging.Logger, formatter: logging.Formatter) -> None:
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _ToStderr(sys.stderr)
     handler.setFormatter(formatter)
+    for before in [each for each in logger.handlers if isinstance(each, _ToStderr)]:
+        logger.removeHandler(before)
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     logger.propagate = False
 
 
-class _Line(logging.Formatter):
-    """Each line of a record with the time of day, which is written out once a second, not once a line."""
-
-    _second = -1
-    _written = ""
-
-    def format(self, record: logging.LogRecord) -> str:
-        whole = super().format(record)
-        message = record.message
-        if "\n" not in message:
-            return whole
-        before, _, after = whole.partition(message)
-        return "\n".join([before + line for line in message.split("\n")]) + after
-
-    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802 - logging's own name
-        second = int(record.created)
-        if second != self._second:
-            self._second = second
-            self._written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(second))
-        return f"{self._written},{int(record.msecs):03}"
+class _ToStderr(logging.StreamHandler):  # type: ignore[type-arg]  # generic only where types are checked
+    """Ours, and nobody else's."""
 
 
-class _OneLine(logging.Formatter):
+class _OneLine(telemetry.LineFormatter):
     """The error by its name and text, without its traceback."""
 
     def format(self, record: logging.LogRecord) -> str:

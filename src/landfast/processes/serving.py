@@ -13,14 +13,17 @@ from typing import Any
 from landfast import telemetry
 from landfast.app import Inbox
 from landfast.app.extras import check_extras
-from landfast.app.sources import check_handlers, source_of
+from landfast.app.sources import source_of
 from landfast.app.stores import open_inbox
 from landfast.domain.errors import StoreError
 from landfast.processes import tls
+from landfast.processes.admin_listener import may_listen
 from landfast.processes.children.lifeline import Lifeline
+from landfast.processes.listeners import Listeners
 from landfast.processes.supervision import changed_files, signals
 from landfast.processes.supervision.give_back import abandon
 from landfast.processes.supervision.lives import News
+from landfast.processes.supervision.pages import Pages
 from landfast.processes.supervision.plan import Plan
 from landfast.processes.supervision.reload import Reload
 from landfast.processes.supervision.starting import Starter
@@ -36,13 +39,16 @@ async def serve(
     up: Callable[[int | None], None],
     tell: Callable[[News], None],
     lifeline: Lifeline | None = None,
+    asked_on: Listeners = Listeners(),  # noqa: B008 - frozen
 ) -> int:
-    """Run until a signal; the exit code. `up` is told the port, if there is one, when every process is ready."""
+    """Run until a signal; the exit code. `up` is told the port, if there is one, when every process is ready. It says
+    where it is asked how its processes are, and what they have counted."""
     check(inbox, tls_cert=plan.tls_cert, tls_key=plan.tls_key)
     _check_numbers(inbox, plan)
     with _listening(plan) as listener:
-        starter, notices = Starter(plan, listener), Notices()
-        supervisor = _supervisor(inbox, plan, starter, tell)
+        pages, notices = Pages(), Notices()
+        starter = Starter(plan, listener, asked_on.admin, pages)
+        supervisor = _supervisor(inbox, plan, starter, pages.before(tell))
         reload = Reload(supervisor, trial=starter.trial, notices=notices)
         migrating = asyncio.ensure_future(_migrate(inbox, plan))
 
@@ -69,11 +75,23 @@ async def serve(
             notices.ready()
             if lifeline is not None:
                 lifeline.say_ready()
+            await _open_admin(inbox, plan, asked_on.admin, supervisor)
 
         beside = [announce(), reload.run()]
         if plan.reload_from is not None:
             beside.append(_follow(plan.reload_from, supervisor))
-        return await _run(supervisor, beside, lifeline)
+        async with asked_on.answering(inbox, partial(pages.readiness, frozenset(plan.roles)), pages.sums):
+            return await _run(supervisor, beside, lifeline)
+
+
+async def _open_admin(inbox: Inbox, plan: Plan, admin: socket.socket | None, supervisor: Supervisor) -> None:
+    """After all others: nobody who sends or processes waits for those who look."""
+    if admin is None or plan.admin is None:
+        return
+    if await may_listen(inbox, plan.admin):
+        supervisor.keep_admin()
+    else:
+        admin.close()
 
 
 def _close(listener: socket.socket | None) -> None:
@@ -102,7 +120,7 @@ def _supervisor(inbox: Inbox, plan: Plan, starter: Starter, tell: Callable[[News
 def check(inbox: Inbox, *, tls_cert: Path | None, tls_key: Path | None) -> None:
     """Find here what would stop every child: one sentence now instead of a loop of restarts."""
     check_extras(inbox.settings)
-    check_handlers(inbox.registry, inbox.sources)
+    inbox.check_declared()
     for source in inbox.sources.values():
         source_of(source, inbox.settings)
     tls.context(tls_cert, tls_key)

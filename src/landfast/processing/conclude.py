@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import assert_never
@@ -11,33 +11,49 @@ from typing import assert_never
 from landfast import telemetry
 from landfast.domain.errors import StoreError, UnexpectedError
 from landfast.domain.ids import HandlerName
-from landfast.domain.lifecycle import Signal
-from landfast.domain.outcome import NO_TRIES, Attempt, Claim, Outcome, Receipt, Settlement, Tries
+from landfast.domain.metering import Meters
+from landfast.domain.outcome import (
+    NO_WRITES,
+    SUPERSEDED,
+    Attempt,
+    Claim,
+    Outcome,
+    Receipt,
+    Settlement,
+    Tries,
+)
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import ReceiptStore
 from landfast.processing.control.retry_budget import RetryBudget
+from landfast.processing.failure_line import SAME_TRACE, tell_failure
 from landfast.processing.findings import Findings, Reason
-from landfast.processing.handlers.error_text import MESSAGE_CHARACTERS, logged, name_of, text_of, trace_of
+from landfast.processing.handlers.error_text import (
+    MESSAGE_CHARACTERS,
+    logged,
+    name_of,
+    source_line,
+    text_of,
+    trace_of,
+)
 from landfast.processing.judge import Judgement, Ruling, judge
-from landfast.processing.work import Buried, ClaimedEvent, Deferred, Done, Failed, Paused, Result, Spent, Work
+from landfast.processing.metering import count_outcomes
+from landfast.processing.settlements import settlement_of
+from landfast.processing.work import (
+    Behind,
+    Buried,
+    ClaimedEvent,
+    Deferred,
+    Done,
+    Failed,
+    Parked,
+    Paused,
+    Result,
+    Spent,
+    Work,
+)
+from landfast.telemetry import metrics
 
-SAME_TRACE = "(the same trace as the attempt before)"
-"""Instead of one: an event that fails for three days has some 140 attempts, and traces are nine tenths of each."""
-
-PAUSED_LOOK_SECONDS = 60.0
-"""One handler of an event is switched off, and another has to be tried again: neither waits for the other longer."""
-
-SLOW_NEIGHBOUR = "slow_neighbour"
-"""Why an event is given back that was claimed with one that takes long."""
-
-RECALLED = "recalled"
-"""Why an event is given back that an operator took out of a worker's hand."""
-
-GIVES_BACK = frozenset({"stopping", SLOW_NEIGHBOUR, RECALLED})
-"""Reasons for which an event is ready again at once."""
-
-_TRIED_AND_DONE = Tries(came_to=Outcome.DONE)
-# Made once, because nearly every event comes to it.
+COVER_WRITES = "write on tx, or on the session that it is given; if it is meant to write nothing, on(..., writes=False)"
 
 
 @dataclass(slots=True)
@@ -46,14 +62,23 @@ class Conclusion:
     clock: Clock
     chance: Chance
     budgets: dict[HandlerName, RetryBudget] = field(default_factory=dict)
+    seen_writing: set[HandlerName] = field(default_factory=set)
+    """Handlers that have used their transaction, and those that were warned of because they had not."""
+    meters: Meters = field(default_factory=lambda: Meters(metrics.counted))
 
     async def conclude(self, events: Sequence[ClaimedEvent]) -> list[Settlement]:
         """What each event comes to. Some were decided before anything ran."""
         decided = [event.settlement for event in events if event.settlement is not None]
-        found = [self._findings(event.claim, event.results) for event in events if event.settlement is None]
+        left = [event for event in events if event.settlement is None]
+        found = [self._findings(event.claim, event.results) for event in left]
         await self._bury(found)
         await self._look_back(found)
-        return decided + [_settlement(findings) for findings in found]
+        telemetry.info_each("handler_done", _done(events))
+        settlements = decided + [
+            settlement_of(findings, event.ordered) for findings, event in zip(found, left, strict=True)
+        ]
+        count_outcomes(self.meters, events, settlements)
+        return settlements
 
     def _findings(self, claim: Claim, results: Mapping[Work, Result]) -> Findings:
         findings = Findings(claim, dict(claim.tries))
@@ -62,24 +87,48 @@ class Conclusion:
             name = work.handler.name
             match result:
                 case Done():
-                    findings.tries[name] = _TRIED_AND_DONE
-                    outcome = "done" if result.ran else "skipped"
-                    findings.attempts.append(Attempt(name, work.event.attempt, outcome, _ms(result.seconds)))
+                    self._note_done(findings, work, result)
                 case Buried():
-                    findings.tries[name] = Tries(came_to=Outcome.DEAD)
+                    findings.came_to(name, Outcome.DEAD)
                     findings.tombstones.append((name, Reason.read(result.note)))
                 case Spent():
                     findings.burials[work] = Reason(result.reason, message=result.message)
                 case Deferred():
                     findings.delays.append(result.after)
                     findings.why = findings.why or Reason(result.why, message=result.message[:MESSAGE_CHARACTERS])
+                case Parked():
+                    findings.parks.append(result)
+                    findings.parked.append(name)
+                    findings.tries[name] = replace(findings.tries.get(name, Tries()), parked=result.since)
                 case Paused():
                     findings.pauses.append(Reason(result.reason, message=result.message[:MESSAGE_CHARACTERS]))
+                case Behind():
+                    findings.is_behind = True
                 case Failed():
                     self._judge(findings, work, result)
                 case _:
                     assert_never(result)
         return findings
+
+    def _note_done(self, findings: Findings, work: Work, done: Done) -> None:
+        name = work.handler.name
+        findings.came_to(name, Outcome.DONE)
+        findings.is_superseded |= done.is_superseded
+        if done.has_moved and work.step is not None:
+            findings.stirs.append(work.step.reason)
+        self._look_at_writes(name, done, findings)
+        line = Attempt(name, work.event.attempt, _outcome(done), _ms(done.seconds), is_late=done.late)
+        findings.attempts.append(line)
+
+    def _look_at_writes(self, handler: HandlerName, done: Done, findings: Findings) -> None:
+        """Warn once of a handler that is done, and has never used its transaction in this process: most likely it
+        writes on a connection of its own, and writes again with each attempt."""
+        if not done.wrote:
+            findings.is_unwritten = True
+            if handler not in self.seen_writing:
+                telemetry.warn("no_writes", handler=handler, fix=COVER_WRITES)
+        if done.ran:
+            self.seen_writing.add(handler)
 
     def _judge(self, findings: Findings, work: Work, failed: Failed) -> None:
         handler = work.handler
@@ -90,8 +139,8 @@ class Conclusion:
         if digest == before.trace and judgement.ruling is Ruling.RETRY:
             line = replace(line, trace=SAME_TRACE)
         findings.attempts.append(line)
-        _log(work, line, failed.error, judgement)
-        reason = Reason(judgement.reason, line.error, line.message)
+        tell_failure(work, line, failed.error, judgement)
+        reason = Reason(judgement.reason, line.error, line.message, handler.name, source_line(failed.error))
         match judgement.ruling:
             case Ruling.POSTPONE:
                 findings.delays.append(judgement.after)
@@ -108,12 +157,15 @@ class Conclusion:
                     attempts=handler.attempts,
                     total=handler.backoff.total,
                     trace=digest,
+                    is_alone=before.is_alone,
+                    parked=before.parked,
                 )
                 findings.delays.append(after)
                 findings.counted = True
                 findings.why = reason
             case Ruling.BURY:
-                findings.tries[handler.name] = Tries(before.count + 1, before.spent + failed.seconds)
+                spent = before.spent + failed.seconds
+                findings.tries[handler.name] = Tries(before.count + 1, spent, is_alone=before.is_alone)
                 findings.burials[work] = reason
             case _:
                 assert_never(judgement.ruling)
@@ -156,7 +208,7 @@ class Conclusion:
                     findings.counted = True  # its next attempt is its last again, whatever the count says
                     findings.why = replace(reason, message=f"{reason.message} (not buried yet: {error})")
                     continue
-                findings.tries[work.handler.name] = Tries(came_to=stands.outcome)
+                findings.came_to(work.handler.name, stands.outcome)
                 if stands.outcome is Outcome.DEAD:
                     findings.tombstones.append((work.handler.name, reason))
 
@@ -178,49 +230,31 @@ class Conclusion:
                 findings.why = Reason("infrastructure", message=str(error))
             return
         for receipt in receipts:
-            findings = digests[receipt.key.digest]
-            name, is_of_this_run = receipt.key.handler, receipt.key.run == findings.claim.run
-            if receipt.outcome is Outcome.DEAD and is_of_this_run and name not in findings.buried:
-                findings.tombstones.append((name, Reason.read(receipt.result or b"{}")))
-            elif receipt.outcome is Outcome.DONE and receipt.key.run <= findings.claim.run:
-                findings.tries[name] = _TRIED_AND_DONE
+            digests[receipt.key.digest].note(receipt)
         for findings in digests.values():
+            findings.look_at_others()
             # The ledger was restored, and has forgotten it: the event has not.
             marked = (name for name, tries in findings.tries.items() if tries.came_to is Outcome.DEAD)
             findings.tombstones += [(name, Reason("tombstone")) for name in marked if name not in findings.buried]
 
 
+def _outcome(done: Done) -> str:
+    if done.is_superseded:
+        return SUPERSEDED
+    return "skipped" if not done.ran else "done" if done.wrote else NO_WRITES
+
+
+def _done(events: Sequence[ClaimedEvent]) -> Iterator[dict[str, object]]:
+    for event in events:
+        claim = event.claim
+        for work, result in event.results.items():
+            if isinstance(result, Done) and result.ran:
+                facts: dict[str, object] = {"handler": work.handler.name, "source": claim.source, "type": claim.type}
+                yield facts | {"key": claim.key, "event": claim.event_id, "ms": round(result.seconds * 1000, 1)}
+
+
 def _was_claimed_before(claim: Claim) -> bool:
     return bool(claim.tries) or claim.suspect or claim.run > 1
-
-
-def _settlement(findings: Findings) -> Settlement:
-    claim = findings.claim
-    signal, handler, why = Signal.FINISH, "", Reason()
-    if findings.delays:
-        signal, why = Signal.RETRY if findings.counted else Signal.POSTPONE, findings.why or why
-        if why.reason in GIVES_BACK and not findings.counted:
-            signal = Signal.RELEASE
-        if findings.pauses:
-            findings.delays.append(PAUSED_LOOK_SECONDS)
-    elif findings.pauses:
-        signal, why = Signal.PAUSE, findings.pauses[0]
-    elif findings.tombstones:
-        signal, (handler, why) = Signal.BURY, findings.tombstones[0]
-    return Settlement(
-        event_id=claim.event_id,
-        run=claim.run,
-        token=claim.token,
-        signal=signal,
-        due_in=min(findings.delays, default=0.0),
-        tries=findings.tries if signal is not Signal.FINISH else NO_TRIES,
-        attempts=tuple(findings.attempts),
-        handler=handler,
-        reason=why.reason,
-        error=why.error,
-        message=why.message,
-        handlers=findings.done if signal is Signal.FINISH else (),
-    )
 
 
 def _line(work: Work, failed: Failed, judgement: Judgement) -> Attempt:
@@ -232,21 +266,6 @@ def _line(work: Work, failed: Failed, judgement: Judgement) -> Attempt:
         error=name_of(failed.error),
         message=text_of(failed.error),
         trace=trace_of(failed.error),
-    )
-
-
-def _log(work: Work, line: Attempt, error: BaseException, judgement: Judgement) -> None:
-    # Without its message, which may hold what the sender sent. That is in the inbox, where erasure reaches it.
-    telemetry.warn(
-        "handler_failed",
-        handler=line.handler,
-        source=work.claim.source,
-        type=work.claim.type,
-        key=work.claim.key,
-        event=work.claim.event_id,
-        attempt=f"{line.number}/{work.handler.attempts}" if work.handler.attempts else line.number,
-        error=logged(error),
-        then="dead letter" if judgement.ruling is Ruling.BURY else f"{line.outcome} in {judgement.after:.1f} s",
     )
 
 

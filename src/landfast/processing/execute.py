@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from landfast.domain.ids import HandlerName
 from landfast.domain.outcome import Claim, Settlement
-from landfast.processing.conclude import SLOW_NEIGHBOUR, Conclusion
+from landfast.processing.conclude import Conclusion
 from landfast.processing.fairness.pace import Pace
 from landfast.processing.fairness.shares import Hold, Shares
 from landfast.processing.group import Grouping
+from landfast.processing.lanes import waves
 from landfast.processing.prepare import Preparation
-from landfast.processing.work import ClaimedEvent, Deferred, Done, Failed, Work
+from landfast.processing.settlements import SLOW_NEIGHBOUR
+from landfast.processing.work import BEHIND, ClaimedEvent, Deferred, Done, Failed, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,8 @@ class Execution:
         """Prepare every event, run what has to run, and say what each comes to that was not let go of meanwhile."""
         hold = hold or Hold()
         hold.events = {claim.event_id: self.preparation.prepare(claim) for claim in claims}
-        for works in self._by_handler(hold.events.values()):
+        hold.walk.begin(hold.events.values())
+        for works in self._in_turn(hold.events.values()):
             await self.grouping.run(works, hold, pace)
         pace.went(count=len(claims), seconds=sum(map(_seconds, hold.events.values())))
         self.shares.went(hold)
@@ -39,15 +42,22 @@ class Execution:
         hold.let_go += len(going)
         for claimed in going:
             for work in claimed.works:
-                claimed.results.setdefault(work, Deferred(SLOW_NEIGHBOUR, 0.0))
+                # What is in a lane waits there: it is ready at once if nothing holds it up.
+                is_in_lane = work.handler.ordered and claimed.claim.lane is not None
+                claimed.results.setdefault(work, BEHIND if is_in_lane else Deferred(SLOW_NEIGHBOUR, 0.0))
         return await self.conclusion.conclude(going)
 
-    def _by_handler(self, events: Iterable[ClaimedEvent]) -> list[list[Work]]:
-        """What has to run, by handler. Those that were slow the last time come last, so that nobody waits for them."""
+    def _in_turn(self, events: Collection[ClaimedEvent]) -> Iterator[list[Work]]:
+        """What has to run, by handler: first what needs no order, and waits for nobody's lane."""
+        yield from self._by_handler(work for claimed in events for work in claimed.works if not work.handler.ordered)
+        for wave in waves(events):
+            yield from self._by_handler(wave)
+
+    def _by_handler(self, works: Iterable[Work]) -> list[list[Work]]:
+        """Those that were slow the last time come last, so that nobody waits for them."""
         found: dict[HandlerName, list[Work]] = {}
-        for claimed in events:
-            for work in claimed.works:
-                found.setdefault(work.handler.name, []).append(work)
+        for work in works:
+            found.setdefault(work.handler.name, []).append(work)
         return sorted(found.values(), key=lambda works: works[0].handler.name in self.shares.slow)
 
 

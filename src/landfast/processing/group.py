@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 from landfast import telemetry
 from landfast.domain.errors import (
@@ -15,6 +16,7 @@ from landfast.domain.errors import (
     CommitUnknownError,
     HandlerEndedTransactionError,
     LedgerUnavailableError,
+    OwnConnectionError,
     ReceiptBusyError,
     StoreError,
     SwallowedDatabaseError,
@@ -22,16 +24,18 @@ from landfast.domain.errors import (
 from landfast.domain.fault import Fault
 from landfast.domain.outcome import ReceiptKey
 from landfast.ports.ledger import ReceiptStore
-from landfast.processing.conclude import RECALLED
-from landfast.processing.control.breakers import Breakers, Turn
+from landfast.processing.control.breakers import Turn
+from landfast.processing.control.dependencies import Dependencies
 from landfast.processing.control.switches import Pauses
 from landfast.processing.fairness.pace import Pace
 from landfast.processing.fairness.shares import Hold, Shares
 from landfast.processing.handlers.error_text import line_of, logged, name_of
 from landfast.processing.handlers.registry import Handler
+from landfast.processing.handlers.writes import ApartError
 from landfast.processing.invoke import RecalledError
+from landfast.processing.settlements import RECALLED
 from landfast.processing.transact import StumbledError, Transactor
-from landfast.processing.work import Deferred, Failed, Paused, Result, Work
+from landfast.processing.work import BEHIND, Deferred, Failed, Paused, Result, Work
 
 CONFLICTS_AT_MOST = 8
 """Serialization failures in a row before the event waits a moment; after a few such waits one counts as an attempt, so
@@ -79,25 +83,30 @@ class Grouping:
     transactor: Transactor
     ledger: ReceiptStore
     is_stopping: Callable[[], bool]
-    breakers: Breakers
+    dependencies: Dependencies
     pauses: Pauses = field(default_factory=Pauses)
     shares: Shares = field(default_factory=Shares)
     excuses: Excuses = field(default_factory=Excuses)
 
     async def run(self, works: Sequence[Work], hold: Hold, pace: Pace) -> None:
         """Note what comes of each event of one handler, except of those that are let go of meanwhile."""
-        handler, conflicts = works[0].handler, 0
+        handler, conflicts, admitted = works[0].handler, 0, set[Work]()
         waiting = deque([sorted(works, key=lambda work: work.order)])
         while batch := _next(waiting, hold):
             with self._turn(handler, hold) as turn:
                 if not isinstance(turn, Turn):
                     hold.note_all([*batch, *chain(*waiting)], turn)
                     return
-                size = pace.size if turn is Turn.ALL and handler.group else 1
+                if turn is Turn.ALL and handler.uses and batch[0] not in admitted:
+                    batch, late = await self._admit(handler, batch, pace.size, admitted)
+                    hold.note(late)
+                    if not batch:
+                        continue
+                size = pace.size if turn is Turn.ALL and handler.may_group else 1
                 group, rest = batch[:size], batch[size:]
                 hold.runs(handler, group)
                 attempted = await self._attempt(handler, group, pace, conflicts)
-                hold.note(self.breakers.learn(handler.name, attempted.decided))
+                hold.note(self.dependencies.learn(handler, attempted.decided))
                 hold.runs_nothing()
             conflicts = conflicts + 1 if attempted.conflicted else 0
             waiting.extendleft([rest, *reversed(attempted.again)])
@@ -116,13 +125,26 @@ class Grouping:
         elif paused := self.pauses.of(handler):
             yield paused
         else:
-            with self.breakers.turn_of(handler.name) as turn:
+            with self.dependencies.turn_of(handler) as turn:
                 yield turn
+
+    async def _admit(
+        self, handler: Handler, batch: list[Work], count: int, admitted: set[Work]
+    ) -> tuple[list[Work], Mapping[Work, Deferred]]:
+        """Ask whether so many may begin, at the rate of what the handler uses. If not all of them may, when the others
+        come back, and those behind them."""
+        asking = min(count, len(batch))
+        passage = await self.dependencies.admit(handler.uses, wanted=asking, behind=len(batch) - asking)
+        admitted.update(batch[: passage.granted])
+        if not passage.waits:
+            return batch, {}
+        late = zip(batch[passage.granted :], passage.waits, strict=True)
+        return batch[: passage.granted], {work: Deferred("rate", wait) for work, wait in late}
 
     async def _attempt(self, handler: Handler, group: list[Work], pace: Pace, conflicts: int) -> Attempted:
         """One transaction, and what its error means."""
         try:
-            reached = await self.transactor.transact(handler, group)
+            reached = await self._transact(handler, group)
         except StumbledError as stumble:
             if type(stumble.error) is RecalledError:  # its type, because a class of the user's may lie about its own
                 halted = self.pauses.of(handler) or Deferred(RECALLED, 0.0)
@@ -149,9 +171,21 @@ class Grouping:
         unreached = [work for work in group if work not in reached]
         return Attempted(reached, [unreached] if unreached else ())
 
+    async def _transact(self, handler: Handler, group: list[Work]) -> Mapping[Work, Result]:
+        try:
+            return await self.transactor.transact(handler, group)
+        except ApartError:
+            # Nothing of it is left. With each event's writes sent by themselves, what fails has its event.
+            return await self.transactor.transact(handler, group, is_apart=True)
+
     async def _stumbled(self, group: list[Work], stumble: StumbledError, pace: Pace, conflicts: int) -> Attempted:
         fault = self._fault(stumble.error)
         failed = Failed(stumble.error, fault, stumble.seconds)
+        if fault is Fault.OWN_CONNECTION:
+            # Its neighbours would wait as long for the same: they look at the breaker that this one opens.
+            waits = Failed(_own_connection(stumble.error), fault, stumble.seconds)
+            others = [work for work in group if work is not stumble.work]
+            return Attempted({stumble.work: waits}, [others] if others else ())
         if fault is Fault.INFRASTRUCTURE:
             message = line_of(stumble.error)
             if not await self._ledger_answers():
@@ -198,11 +232,23 @@ class Grouping:
 
 
 def _next(waiting: deque[list[Work]], hold: Hold) -> list[Work]:
-    """The next batch without what was let go of meanwhile; empty when nothing waits any more."""
+    """The next batch without what was let go of meanwhile, and what waits for its lane; empty when nothing waits any
+    more."""
     while waiting:
-        if batch := [work for work in waiting.popleft() if not hold.is_let_go(work)]:
+        left = [work for work in waiting.popleft() if not hold.is_let_go(work)]
+        dropped = [work for work in left if hold.walk.drops(work)]
+        hold.note_all(dropped, BEHIND)
+        if batch := [work for work in left if work not in dropped] if dropped else left:
             return batch
     return []
+
+
+def _own_connection(error: BaseException) -> OwnConnectionError:
+    """With the place where the handler was, and the database's own words below it."""
+    told = OwnConnectionError()
+    told.__cause__ = error
+    attribute: Any = BaseException.__traceback__  # past whatever the class put in place of it
+    return told.with_traceback(attribute.__get__(error))
 
 
 def _is_outage(result: Result) -> bool:

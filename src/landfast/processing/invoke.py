@@ -10,21 +10,25 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass, field
 from math import inf
 from traceback import StackSummary
 from typing import Any
 
-from landfast import telemetry
+from landfast import telemetry, thread_calls
 from landfast.domain.errors import DeadlineError
-from landfast.processing.handlers import threads as threads_module
+from landfast.ports.ledger import Lane, Scope
 from landfast.processing.handlers.error_text import logged, name_of
 from landfast.processing.handlers.stacks import in_one_line, stack_of_task, stack_of_thread
-from landfast.processing.handlers.threads import Call, Ending, Threads
+from landfast.processing.handlers.threads import Threads
+from landfast.thread_calls import Call, Ending, followed_by
 
 CANCEL_GRACE_SECONDS = 5.0
 """Seconds that a cancelled function gets to clean up before it is given up as hung."""
+
+Then = Callable[[], Coroutine[Any, Any, None] | None]
+"""What it returns is awaited, after an `async def`."""
 
 LEFT_BEHIND: set[asyncio.Task[None] | Call] = set()
 """Functions of this process that were given up as hung and still run."""
@@ -76,11 +80,11 @@ class Watch:
         self._rings_at = inf
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self, function: Callable[[], Any], deadline: float, handler: str = "") -> Run:
+    def begin(self, function: Callable[[], Any], deadline: float, handler: str = "", then: Then | None = None) -> Run:
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[Ending] = loop.create_future()
         rings_at = loop.time() + deadline
-        run = Run(loop.create_task(_boxed(function, ended)), ended, rings_at, handler=handler)
+        run = Run(loop.create_task(_boxed(function, ended, then)), ended, rings_at, handler=handler)
         self._running.add(run)
         if rings_at < self._rings_at:
             self._set(rings_at)
@@ -137,22 +141,57 @@ async def invoke(
     threads: Threads,
     watch: Watch,
     handler: str = "",
+    lane: Lane | None = None,
+    then: Then | None = None,
 ) -> Any:
     """What the function returned; HandlerRaisedError with what it raised, or with DeadlineError. A CancelledError is
-    ours: the worker gives up what it has in hand."""
-    calls = (
-        _on_loop(function, deadline, watch, handler)
-        if is_async
-        else _in_thread(function, deadline, threads, watch.hung)
-    )
+    ours: the worker gives up what it has in hand. `lane` is the thread that the function must run in. `then` is called
+    where the function ran, once it has returned, as if it were its last line."""
+    if lane is None and is_async:
+        calls = _on_loop(function, deadline, watch, handler, then)
+    else:
+        whole = _with(function, then, is_async=is_async)
+        call = threads.start(whole) if lane is None else lane.start(whole, is_async=is_async)
+        calls = _in_thread(call, deadline, threads, watch.hung)
     result, error = await calls
     if error is not None:
         raise HandlerRaisedError(error) from error
     return result
 
 
-async def _on_loop(function: Callable[[], Any], deadline: float, watch: Watch, handler: str) -> Ending:
-    run = watch.begin(function, deadline, handler)
+async def close_scope(scope: Scope, deadline: float) -> None:
+    """After the function has returned. What this raises is the function's own error."""
+    try:
+        if scope.closes_at_once:  # a timer for each event costs as much as to decode it
+            await scope.close()
+            return
+        async with asyncio.timeout(deadline):
+            await scope.close()
+    except TimeoutError as error:
+        raise HandlerRaisedError(DeadlineError(f"what it left unsent took longer than {deadline:g} s")) from error
+    except Exception as error:
+        raise HandlerRaisedError(error) from error
+
+
+def _with(function: Callable[[], Any], then: Then | None, *, is_async: bool) -> Callable[[], Any]:
+    if then is None:
+        return function
+    if not is_async:
+        return followed_by(function, then)
+
+    async def call() -> Any:
+        result = await function()
+        if (rest := then()) is not None:
+            await rest
+        return result
+
+    return call
+
+
+async def _on_loop(
+    function: Callable[[], Any], deadline: float, watch: Watch, handler: str, then: Then | None
+) -> Ending:
+    run = watch.begin(function, deadline, handler, then)
     try:
         result, error = await run.ended
     except asyncio.CancelledError:
@@ -171,10 +210,12 @@ async def _on_loop(function: Callable[[], Any], deadline: float, watch: Watch, h
     return None, error
 
 
-async def _boxed(function: Callable[[], Any], ended: asyncio.Future[Ending]) -> None:
+async def _boxed(function: Callable[[], Any], ended: asyncio.Future[Ending], then: Then | None) -> None:
     outcome: Ending
     try:
         outcome = await function(), None
+        if then is not None and (rest := then()) is not None:
+            await rest
     except BaseException as error:  # noqa: BLE001 - out of a task SystemExit would end the loop, and all of the worker
         outcome = None, error
     if not ended.done():
@@ -191,10 +232,7 @@ async def _end_with_its_worker(task: asyncio.Task[None]) -> None:
             _leave_behind(task, task)
 
 
-async def _in_thread(
-    function: Callable[[], Any], deadline: float, threads: Threads, hung: Callable[[], None]
-) -> Ending:
-    call = threads.start(function)
+async def _in_thread(call: Call, deadline: float, threads: Threads, hung: Callable[[], None]) -> Ending:
     loop = asyncio.get_running_loop()
     try:
         finished, _ = await asyncio.wait({call.ended}, timeout=deadline)
@@ -224,7 +262,7 @@ def _outlives_its_worker(call: Call) -> None:
 
 
 def _stack_of(call: Call) -> StackSummary:
-    return stack_of_thread(call.frame(), above=threads_module.__file__)
+    return stack_of_thread(call.frame(), above=thread_calls.__file__)
 
 
 def _report_hung(stack: StackSummary) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from landfast.domain.backoff import Backoff
+from landfast.domain.errors import StagingError, VerdictError
 from landfast.domain.fault import Fault
 from landfast.domain.outcome import Tries
-from landfast.domain.verdict import GiveUp, RetryLater
+from landfast.domain.verdict import GiveUp, RetryLater, WaitFor
 
 TRANSIENT_STATUSES = frozenset({408, 409, 423, 425, 429})
 
@@ -63,14 +64,14 @@ def judge(
     """`tries` are those before this attempt; `seconds` is how long this one ran."""
     if isinstance(error, GiveUp):
         return Judgement(Ruling.BURY, reason="gave_up")
-    if fault in (Fault.INFRASTRUCTURE, Fault.SCHEMA):
+    if fault in (Fault.INFRASTRUCTURE, Fault.SCHEMA, Fault.OWN_CONNECTION):
         return Judgement(Ruling.POSTPONE, after=1.0, reason=fault.name.lower())
     if _is_permanent(error):
         return Judgement(Ruling.BURY, reason="permanent")
     count = tries.count + 1
     if attempts is not None and count >= attempts:
         return Judgement(Ruling.BURY, reason="attempts_exhausted")
-    after, charged = _asked_delay(error, now), None
+    after, charged = asked_delay(error, now), None
     if after is None:
         after = backoff.delay(count, fraction=fraction)
     elif isinstance(error, RetryLater):
@@ -84,29 +85,33 @@ def judge(
 
 def is_away(error: BaseException) -> bool:
     """Whether it says that something the handler depends on does not answer any question."""
-    status = _http_status(error)
+    if isinstance(error, WaitFor):
+        return True
+    status = http_status(error)
     if status is not None:
         return status >= 500 or status in AWAY_STATUSES
     return any(kind.__name__ in AWAY_CLASS_NAMES for kind in type(error).__mro__)
 
 
 def _is_permanent(error: BaseException) -> bool:
-    status = _http_status(error)
+    status = http_status(error)
     if status is not None:
         return 400 <= status < 500 and status not in TRANSIENT_STATUSES
-    if isinstance(error, msgspec.ValidationError):
+    if isinstance(error, msgspec.ValidationError | StagingError | VerdictError):
         return True
     # By name, because pydantic is the user's dependency, not ours.
     kind = type(error)
     return kind.__name__ == "ValidationError" and kind.__module__.split(".")[0] in ("pydantic", "pydantic_core")
 
 
-def _asked_delay(error: BaseException, now: datetime) -> float | None:
-    """The delay that the error itself asks for: RetryLater's, or a Retry-After header's, which is at most a day."""
-    if isinstance(error, RetryLater):
+def asked_delay(error: BaseException, now: datetime) -> float | None:
+    """The delay that the error itself asks for: a verdict's, or a Retry-After header's, which is at most a day."""
+    if isinstance(error, RetryLater) and error.until is not None:
+        return min(max(0.0, (error.until - now).total_seconds()), ASKED_DELAY_SECONDS_AT_MOST)
+    if isinstance(error, RetryLater | WaitFor):
         return min(error.after, ASKED_DELAY_SECONDS_AT_MOST)
     headers = _attribute(_attribute(error, "response"), "headers") or _attribute(error, "headers")
-    text = _header(headers, "Retry-After") if _http_status(error) is not None else None
+    text = _header(headers, "Retry-After") if http_status(error) is not None else None
     if text is None:
         return None
     return max(0.0, min(86_400.0, _retry_after(text, now)))
@@ -122,7 +127,7 @@ def _retry_after(text: str, now: datetime) -> float:
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
 
 
-def _http_status(error: BaseException) -> int | None:
+def http_status(error: BaseException) -> int | None:
     """The status that an HTTP client's error carries: httpx and requests on `.response`, aiohttp on itself."""
     for holder in (_attribute(error, "response"), error):
         for name in ("status_code", "status"):

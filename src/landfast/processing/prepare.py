@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import assert_never
 
@@ -11,17 +11,20 @@ import msgspec
 
 from landfast import telemetry
 from landfast.domain import body
+from landfast.domain.arrival import Arrived, arrival_key, is_brought_by
 from landfast.domain.errors import MalformedBodyError
 from landfast.domain.event import Event
 from landfast.domain.fault import Fault
 from landfast.domain.ids import HandlerName, InboxId, receipt_digest
 from landfast.domain.lifecycle import Signal
-from landfast.domain.outcome import Claim, Outcome, ReceiptKey, Settlement, Tries
+from landfast.domain.outcome import Claim, Outcome, ReceiptKey, Settlement, Tries, alone
+from landfast.domain.reading import name_in
 from landfast.domain.unhandled import Unhandled
 from landfast.ports.clock import Clock
 from landfast.processing.control.switches import Pauses
-from landfast.processing.handlers.registry import Handler, Registry
-from landfast.processing.work import ClaimedEvent, Deferred, Failed, Paused, Result, Spent, Work
+from landfast.processing.handlers.registry import Handler, OnDead, Registry
+from landfast.processing.lane_rules import mark_of, newest_of, step_of
+from landfast.processing.work import BEHIND, ClaimedEvent, Deferred, Failed, Paused, Result, Spent, Work
 
 CRASHES_AT_MOST = 3
 """Crashes while running alone before an event is a dead letter: one may be bad luck, a second too, not a third."""
@@ -50,7 +53,7 @@ class Preparation:
         """Those that would run now for such an event."""
         if source in self.pauses.sources or self.registry.wants_of(source).ignores(type_):
             return ()
-        return [one for one in self.registry.handlers_for(source, type_) if one.name not in self.pauses.handlers]
+        return [one for one in self.registry.handlers_for(source, type_) if not self.pauses.own_switch_of(one)]
 
     def _prepare(self, claim: Claim) -> ClaimedEvent:
         if switch := self.pauses.sources.get(claim.source):
@@ -59,8 +62,10 @@ class Preparation:
             )
         wants = self.registry.wants_of(claim.source)
         if wants.ignores(claim.type):
-            return ClaimedEvent(claim, settlement=_unwanted(claim))
-        handlers = self.registry.handlers_for(claim.source, claim.type)
+            return ClaimedEvent(claim, settlement=_passing(_unwanted(claim), claim))
+        handlers = self._handlers_for(claim)
+        if not handlers and (only := alone(claim.tries)):
+            return ClaimedEvent(claim, settlement=_nobody(claim, only))
         if claim.crashes >= CRASHES_AT_MOST and handlers:
             # Before decoding: the bytes themselves may be what kills us.
             return self._decided(claim, _crashed(claim))
@@ -68,21 +73,65 @@ class Preparation:
         try:
             data = body.decode(claim.body, headers.get("content-type"))
         except MalformedBodyError as error:
-            return ClaimedEvent(claim, settlement=_refused(claim, str(error)))
+            blocks = any(one.on_dead is OnDead.BLOCK for one in self._ordered(claim))
+            return ClaimedEvent(claim, settlement=_passing(_refused(claim, str(error)), claim, is_passed=not blocks))
         if not handlers:
-            return ClaimedEvent(claim, settlement=_untaken(claim, wants.unhandled))
-        claimed = ClaimedEvent(claim)
+            return ClaimedEvent(claim, settlement=_passing(_untaken(claim, wants.unhandled), claim))
+        claimed = ClaimedEvent(claim, ordered=self._ordered(claim))
         for handler in handlers:
             tries = claim.tries.get(handler.name, Tries())
             event = _event(claim, data=data, headers=headers, attempt=tries.count + 1)
-            work = Work(claim, event, handler, self._receipt(claim, handler.name))
-            if switch := self.pauses.handlers.get(handler.name):
-                claimed.results[work] = Paused(switch.reason, switch.why)
-            elif wait := self._wait(tries, others=len(handlers) - 1):
-                claimed.results[work] = Deferred("not_due", wait)
-            else:
-                claimed.works.append(work)
+            self._add(claimed, event, handler, tries, others=len(handlers) - 1)
         return claimed
+
+    def _add(self, claimed: ClaimedEvent, event: Event, handler: Handler, tries: Tries, *, others: int) -> None:
+        """One handler's part: to run, or what it came to already."""
+        work, kept_from = self._work(claimed.claim, event, handler, tries)
+        if handler.ordered and claimed.claim.is_behind:
+            claimed.results[work] = BEHIND
+        elif switch := self.pauses.own_switch_of(handler):
+            claimed.results[work] = Paused(switch.reason, switch.why)
+        elif wait := self._wait(tries, others=others):
+            claimed.results[work] = Deferred("not_due", wait)
+        elif kept_from is not None:
+            claimed.results[work] = kept_from
+        else:
+            claimed.works.append(work)
+
+    def _work(self, claim: Claim, event: Event, handler: Handler, tries: Tries) -> tuple[Work, Failed | Spent | None]:
+        """With what its handler's rules say of it, and why it cannot run, if it cannot."""
+        plain = Work(
+            claim,
+            event,
+            handler,
+            self._receipt(claim, handler.name),
+            mark_of(self.inbox, handler, claim),
+            newest_of(self.inbox, handler, event),
+        )
+        machine = self.registry.machines.get(handler.lifecycle) if handler.lifecycle is not None else None
+        if machine is None and not self.registry.arrivals:
+            return plain, None
+        try:
+            plain = replace(plain, arrival=self._arrival(event, handler.name))
+            if machine is None:
+                return plain, None
+            step = step_of(self.inbox, machine, event, tries)
+        except Exception as error:  # noqa: BLE001 - what reads the entity or the state may be the user's own function
+            return plain, Failed(error, Fault.OTHER)
+        return (plain, step) if isinstance(step, Spent) else (replace(plain, step=step), None)
+
+    def _arrival(self, event: Event, handler: HandlerName) -> Arrived | None:
+        """What others may wait for: none where nobody declared it, or where the event is about nothing."""
+        for arrival in self.registry.arrivals:
+            if is_brought_by(arrival, event, handler) and (entity := name_in(arrival.entity(event))) is not None:
+                return Arrived(arrival_key(self.inbox, arrival, entity), event.id)
+        return None
+
+    def _handlers_for(self, claim: Claim) -> Sequence[Handler]:
+        """Those that match; of a replay of one alone, that one."""
+        matching = self.registry.handlers_for(claim.source, claim.type)
+        only = alone(claim.tries) if claim.tries else None
+        return matching if only is None else [handler for handler in matching if handler.name == only]
 
     def _wait(self, tries: Tries, *, others: int) -> float:
         """Seconds that this handler still backs off, where the event was woken for another one's sake."""
@@ -93,15 +142,20 @@ class Preparation:
 
     def _decided(self, claim: Claim, result: Result) -> ClaimedEvent:
         """One whose body is not even looked at: the same for all of its handlers."""
-        handlers = self.registry.handlers_for(claim.source, claim.type)
+        handlers = self._handlers_for(claim)
         if not handlers:
-            return ClaimedEvent(claim, settlement=_signal(claim, Signal.NO_HANDLER, reason="no_handler"))
-        claimed = ClaimedEvent(claim)
+            nobody = _signal(claim, Signal.NO_HANDLER, reason="no_handler")
+            return ClaimedEvent(claim, settlement=_passing(nobody, claim))
+        claimed = ClaimedEvent(claim, ordered=self._ordered(claim))
         for handler in handlers:
             attempt = claim.tries.get(handler.name, Tries()).count + 1
             event = _event(claim, data=None, headers=MappingProxyType({}), attempt=attempt)
-            claimed.results[Work(claim, event, handler, self._receipt(claim, handler.name))] = result
+            work = Work(claim, event, handler, self._receipt(claim, handler.name))
+            claimed.results[work] = BEHIND if handler.ordered and claim.is_behind else result
         return claimed
+
+    def _ordered(self, claim: Claim) -> Sequence[Handler]:
+        return [one for one in self.registry.handlers_for(claim.source, claim.type) if one.ordered]
 
     def _receipt(self, claim: Claim, handler: HandlerName) -> ReceiptKey:
         return ReceiptKey(receipt_digest(self.inbox, claim.source, claim.key), handler, claim.run)
@@ -124,12 +178,23 @@ def _event(claim: Claim, *, data: object, headers: Mapping[str, str], attempt: i
     )
 
 
+def _passing(settlement: Settlement, claim: Claim, *, is_passed: bool = True) -> Settlement:
+    """No ordered handler has anything to do with it: its lane does not wait for it."""
+    return replace(settlement, is_passed=is_passed and claim.holds)
+
+
 def _crashed(claim: Claim) -> Spent:
     return Spent("crash_loop", f"its worker died {claim.crashes} times while it ran alone")
 
 
 def _headers(claim: Claim) -> Mapping[str, str]:
     return MappingProxyType(dict(_pairs(claim.headers)))
+
+
+def _nobody(claim: Claim, only: HandlerName) -> Settlement:
+    """Not unhandled: the next worker with any handler for its type would take that up, for ever."""
+    message = f"it was replayed for the handler {only} alone, and no worker has one of that name for it"
+    return _signal(claim, Signal.REFUSE, reason="no_handler", handler=only, message=message)
 
 
 def _refused(claim: Claim, message: str) -> Settlement:
@@ -176,4 +241,5 @@ def _signal(
         reason=reason,
         error=error,
         message=message,
+        lane=claim.lane,
     )

@@ -17,6 +17,7 @@ from landfast.domain.outcome import Settlement
 from landfast.ports.clock import Clock
 from landfast.ports.inbox import Workbench
 from landfast.processing.control.leases import Leases
+from landfast.processing.parking import Parking
 
 UNSETTLED_AT_MOST = 5_000
 """Settlements held back while the inbox is away; beyond it the hands wait too, and memory stays bounded."""
@@ -25,8 +26,18 @@ SETTLE_BATCH_EVENTS = 500
 
 
 class Settler:
-    def __init__(self, bench: Workbench, clock: Clock, leases: Leases) -> None:
+    def __init__(
+        self,
+        bench: Workbench,
+        clock: Clock,
+        leases: Leases,
+        parking: Parking,
+        went_on: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`went_on` is called where a lane may have gone on: what comes next in it is ready."""
+        self._went_on = went_on
         self._bench = bench
+        self._parking = parking
         self._clock = clock
         self._leases = leases
         self._waiting: list[Settlement] = []
@@ -65,6 +76,8 @@ class Settler:
                     return
                 await self._clock.sleep(0.5)
                 continue
+            if any(settlement.lane is not None and settlement.moves_its_lane for settlement in batch):
+                self._went_on()
             for token, count in Counter(settlement.token for settlement in batch).items():
                 self._leases.gave_back(token, count)
             del self._waiting[: len(batch)]
@@ -98,7 +111,10 @@ class Settler:
                 telemetry.error("settle_refused", event=settlement.event_id, signal=settlement.signal, error=error)
 
     async def _write(self, batch: Sequence[Settlement]) -> None:
-        for settlement, took in zip(batch, await self._bench.settle(batch), strict=True):
+        await self._parking.before(batch)
+        took_effect = await self._bench.settle(batch)
+        await self._parking.after(batch)
+        for settlement, took in zip(batch, took_effect, strict=True):
             if not took:
                 telemetry.info("settle_passed_over", event=settlement.event_id, signal=settlement.signal)
             elif settlement.signal in (Signal.BURY, Signal.REFUSE):

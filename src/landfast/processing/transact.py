@@ -7,29 +7,35 @@ successor meet at the INSERT of the receipt, and the second finds what the first
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import msgspec
-
+from landfast.domain.arrival import Arrived
 from landfast.domain.effect import StagedEffect
 from landfast.domain.errors import UserError
-from landfast.domain.json_limits import excess
+from landfast.domain.ids import NO_INBOX, InboxId
+from landfast.domain.lane_memory import StateKey
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
+from landfast.domain.response import kept_result
 from landfast.ports.clock import Clock
-from landfast.ports.ledger import LedgerTransaction, ReceiptStore
+from landfast.ports.ledger import LedgerTransaction, ReceiptStore, Scope
+from landfast.processing import calls
 from landfast.processing.fairness.pace import GROUP_SECONDS_AT_MOST
 from landfast.processing.handlers.error_text import name_of, text_of
 from landfast.processing.handlers.registry import Handler, Registry
+from landfast.processing.handlers.results import encoded_result
+from landfast.processing.handlers.stage import Stage
 from landfast.processing.handlers.threads import Threads
-from landfast.processing.handlers.transaction import BlockingTransaction, Stage, Transaction
-from landfast.processing.invoke import HandlerRaisedError, Watch, invoke
-from landfast.processing.work import Buried, Done, Result, Work
+from landfast.processing.handlers.transaction import BlockingTransaction, Transaction, lend
+from landfast.processing.handlers.writes import WriteFailedError, Writes
+from landfast.processing.invoke import HandlerRaisedError, Watch, close_scope, invoke
+from landfast.processing.lane_rules import LaneRules
+from landfast.processing.work import Buried, Done, Parked, Result, Spent, Superseded, Work
 
-RESULT_BYTES_AT_MOST = 64 * 1024
-"""Bytes of a handler's stored result: ids and a compact response, not a second copy of the body."""
+SUPERSEDED_NOTE = b'{"landfast":"superseded"}'
+"""The result in a receipt without a handler: whoever finds it says the same of the event."""
 
 
 class StumbledError(Exception):
@@ -49,6 +55,39 @@ class Handled:
     seconds: dict[ReceiptKey, float] = field(default_factory=dict)
     results: list[tuple[ReceiptKey, bytes]] = field(default_factory=list)
     effects: list[StagedEffect] = field(default_factory=list)
+    late: frozenset[ReceiptKey] = frozenset()
+    """Those whose lane had gone on without them."""
+    unused: set[ReceiptKey] = field(default_factory=set)
+    """Of handlers that wrote nothing here and staged nothing, and did not say that they would not."""
+    moved: set[ReceiptKey] = field(default_factory=set)
+    """Of those after which an entity is in another state."""
+    superseded: set[ReceiptKey] = field(default_factory=set)
+    kept: dict[Work, Parked | Spent] = field(default_factory=dict)
+    """Those that their lifecycle kept from running."""
+
+    def set_aside(self, work: Work, verdict: Superseded | Parked | Spent) -> None:
+        if isinstance(verdict, Superseded):
+            self.superseded.add(work.receipt)
+            self.results.append((work.receipt, SUPERSEDED_NOTE))
+        else:
+            self.kept[work] = verdict
+
+    def let_out(self, key: StateKey) -> list[Work]:
+        """Those to look at again, because their entity has just moved. They are kept no longer: each is looked at once
+        for all the moves before its turn, or it would run as often."""
+        found = [work for work, kept in self.kept.items() if isinstance(kept, Parked) and kept.step.key == key]
+        for work in found:
+            del self.kept[work]
+        return found
+
+    @property
+    def is_nothing(self) -> bool:
+        """All of them were kept from running: there is nothing to commit."""
+        return bool(self.kept) and not self.seconds and not self.superseded
+
+    def has_reached(self, work: Work) -> bool:
+        """Whether its receipt is to be committed."""
+        return work.receipt in self.seconds or work.receipt in self.superseded
 
     def note(self, receipt: ReceiptKey, lent: Transaction | BlockingTransaction, stage: Stage, result: Any) -> None:
         """What the handler has asked for and what it returned. HandlerRaisedError where either cannot be committed."""
@@ -57,7 +96,7 @@ class Handled:
         except UserError as error:
             raise HandlerRaisedError(error) from error
         if result is not None:
-            self.results.append((receipt, _encoded(result)))
+            self.results.append((receipt, encoded_result("handler", result)))
         self.effects.extend(stage.staged.values())
 
 
@@ -70,9 +109,13 @@ class Transactor:
     watch: Watch
     staged: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when there are effects to perform."""
+    answered: Callable[[], None] = lambda: None
+    """Called when callers may find their answers."""
+    inbox: InboxId = NO_INBOX
 
-    async def transact(self, handler: Handler, works: Sequence[Work]) -> dict[Work, Result]:
+    async def transact(self, handler: Handler, works: Sequence[Work], *, is_apart: bool = False) -> dict[Work, Result]:
         """What came of each event that was reached. Those that are not in the answer left no trace: run them again.
+        ApartError asks for the same once more, with `is_apart`: each event's writes are sent before the next event.
 
         Crash before the COMMIT: no receipt, no writes, the next claim starts afresh. After it: the next claim finds the
         receipts and only settles.
@@ -81,51 +124,110 @@ class Transactor:
         try:
             found = await self._reserve(tx, works)
             ours = [work for work in works if found[work.receipt] is None]
-            handled = await self._handle(tx, ours)
-            await self._withdraw(tx, ours, handled)
-            await tx.commit(results=handled.results, effects=handled.effects)
+            rules = LaneRules(self.clock.now())
+            await rules.lock(tx, ours)
+            handled = await self._handle(tx, ours, rules, Writes(is_apart=is_apart or handler.has_rules))
+            if handled.is_nothing and len(ours) == len(works):  # receipts that were found are younger now
+                await tx.rollback()
+                return _results(works, found, handled)
+            await self._withdraw(tx, ours, handled, rules)
+            await rules.write(tx)
+            await tx.commit(results=handled.results, effects=handled.effects, arrivals=_arrivals(ours, handled))
         except BaseException:
             await tx.rollback()
             raise
-        if handled.effects:
+        if handled.effects or any(work.arrival for work in ours):
             self.staged.set()
+        if handler.answers:
+            self.answered()
         return _results(works, found, handled)
+
+    async def rehearse(self, work: Work, *, first: Work, last: Work) -> Handled | Outcome:
+        """As `transact`, of one event, but all of it is rolled back: what was asked for, or what the receipt says that
+        is there already. `first` and `last` run around it, in the same transaction."""
+        tx = await self.ledger.begin(deadline=work.handler.deadline, isolation=work.handler.isolation)
+        try:
+            receipt = (await self._reserve(tx, [work]))[work.receipt]
+            if receipt is not None:
+                return receipt.outcome
+            rules = LaneRules(self.clock.now())
+            # What an operator asks for is what the handler would do: its rules for its lane have no say in that.
+            plain = [replace(each, newest=None, step=None) for each in (first, work, last)]
+            await rules.lock(tx, plain[1:2])
+            parts = [await self._handle(tx, [each], rules, Writes(is_apart=True)) for each in plain]
+            await tx.check()
+        finally:
+            await tx.rollback()
+        results = [result for part in parts for result in part.results]
+        return Handled(parts[1].seconds, results, parts[1].effects, rules.late, parts[1].unused)
 
     async def _reserve(self, tx: LedgerTransaction, works: Sequence[Work]) -> dict[ReceiptKey, Receipt | None]:
         keys = [work.receipt for work in works]
         forced = frozenset(work.receipt for work in works if work.claim.forced)
         return dict(zip(keys, await tx.reserve(keys, forced=forced), strict=True))
 
-    async def _handle(self, tx: LedgerTransaction, works: Sequence[Work]) -> Handled:
-        handled, spent = Handled(), 0.0
-        for number, work in enumerate(works):
-            if number:
-                await tx.reset()
-            handler, stage = work.handler, Stage(self.registry, work.receipt, work.event)
-            lent = Transaction(tx.handle, stage) if handler.is_async else BlockingTransaction(tx.handle, stage)
+    async def _handle(self, tx: LedgerTransaction, works: Sequence[Work], rules: LaneRules, writes: Writes) -> Handled:
+        handled, spent, waiting = Handled(late=rules.late), 0.0, deque(works)
+        while waiting:
+            work = waiting.popleft()
+            if (verdict := rules.verdict(work)) is not None:
+                handled.set_aside(work, verdict)
+                continue
+            scope = await tx.scope()
             started = self.clock.monotonic()
+            writes.owner, writes.is_last = work, not waiting or spent > GROUP_SECONDS_AT_MOST
             try:
-                result = await invoke(
-                    partial(handler.function, work.event, lent),
-                    is_async=handler.is_async,
-                    deadline=handler.deadline,
-                    threads=self.threads,
-                    watch=self.watch,
-                    handler=handler.name,
-                )
-                handled.note(work.receipt, lent, stage, result)
+                await self._run(tx, scope, work, handled, writes, rules.state(work))
             except HandlerRaisedError as raised:
                 raise StumbledError(work, raised.error, self.clock.monotonic() - started) from raised.error
+            except WriteFailedError as failed:
+                raise StumbledError(failed.owner, failed.error, self.clock.monotonic() - started) from failed.error
             handled.seconds[work.receipt] = self.clock.monotonic() - started
+            if (moved := rules.ran(work)) is not None:
+                handled.moved.add(work.receipt)
+                waiting.extend(handled.let_out(moved))
             spent += handled.seconds[work.receipt]
-            if spent > GROUP_SECONDS_AT_MOST:
+            if spent > GROUP_SECONDS_AT_MOST and not writes.is_waiting:
                 break
+        writes.check_sent()
         return handled
 
-    async def _withdraw(self, tx: LedgerTransaction, ours: Sequence[Work], handled: Handled) -> None:
-        unreached = [work.receipt for work in ours if work.receipt not in handled.seconds]
+    async def _run(
+        self, tx: LedgerTransaction, scope: Scope, work: Work, handled: Handled, writes: Writes, state: str | None
+    ) -> None:
+        handler, lane = work.handler, tx.lane
+        event = replace(work.event, late=True) if work.receipt in handled.late else work.event
+        stage = self._stage(work)
+        lent = lend(scope, stage, writes, state=state, is_async=handler.is_async, is_in_lane=lane is not None)
+        try:
+            result = await invoke(
+                calls.traced(work, calls.of(handler, event, lent)),
+                is_async=handler.is_async,
+                deadline=handler.deadline,
+                threads=self.threads,
+                watch=self.watch,
+                handler=handler.name,
+                lane=lane,
+                then=lent.conclude,
+            )
+            await close_scope(scope, handler.deadline)
+        except HandlerRaisedError:
+            writes.check(has_raised=True)  # what has failed may be the write of an event before it
+            raise
+        writes.check()
+        if handler.writes and not (scope.used or lent.has_written or stage.staged):
+            handled.unused.add(work.receipt)
+        handled.note(work.receipt, lent, stage, _answer(result, work) if handler.answers else result)
+
+    def _stage(self, work: Work) -> Stage:
+        event = work.event
+        about = {"id": event.id, "source": event.source, "key": event.key, "type": event.type}
+        return Stage(self.registry, work.receipt, about, self.clock.now, self.inbox)
+
+    async def _withdraw(self, tx: LedgerTransaction, ours: Sequence[Work], handled: Handled, rules: LaneRules) -> None:
+        unreached = [work.receipt for work in ours if not handled.has_reached(work)]
         if unreached:
-            await tx.withdraw(unreached)
+            await tx.withdraw(unreached, reached=rules.reached)
 
 
 def _results(works: Sequence[Work], found: dict[ReceiptKey, Receipt | None], handled: Handled) -> dict[Work, Result]:
@@ -133,24 +235,38 @@ def _results(works: Sequence[Work], found: dict[ReceiptKey, Receipt | None], han
     for work in works:
         receipt = found[work.receipt]
         if receipt is not None:
-            done = receipt.outcome is Outcome.DONE
-            results[work] = Done(ran=False) if done else Buried(receipt.result or b"{}")
+            results[work] = _found(receipt)
+        elif work in handled.kept:
+            results[work] = handled.kept[work]
+        elif work.receipt in handled.superseded:
+            results[work] = Done(ran=False, is_superseded=True)
         elif work.receipt in handled.seconds:
-            results[work] = Done(handled.seconds[work.receipt])
+            results[work] = Done(
+                handled.seconds[work.receipt],
+                late=work.receipt in handled.late,
+                wrote=work.receipt not in handled.unused,
+                has_moved=work.receipt in handled.moved,
+            )
     return results
 
 
-def _encoded(result: Any) -> bytes:
+def _arrivals(works: Sequence[Work], handled: Handled) -> list[Arrived]:
+    """What others may wait for, of the events whose handlers ran."""
+    return [work.arrival for work in works if work.arrival is not None and work.receipt in handled.seconds]
+
+
+def _found(receipt: Receipt) -> Done | Buried:
+    """By somebody before us, who may have died before it could tell what it moved."""
+    if receipt.outcome is not Outcome.DONE:
+        return Buried(receipt.result or b"{}")
+    if receipt.result == SUPERSEDED_NOTE:
+        return Done(ran=False, is_superseded=True)
+    return Done(ran=False, has_moved=True)
+
+
+def _answer(result: Any, work: Work) -> Any:
+    """Of an endpoint: with the fingerprint of the body that it answers, in the same COMMIT as everything else."""
     try:
-        encoded = msgspec.json.encode(result)
-    except Exception as error:  # RecursionError, or whatever a value's own class raises
-        raise HandlerRaisedError(
-            UserError(f"the handler's return value must be JSON or None: {text_of(error)}")
-        ) from error
-    if what := excess(encoded):
-        raise HandlerRaisedError(UserError(f"the handler's return value {what}; return ids"))
-    if len(encoded) > RESULT_BYTES_AT_MOST:
-        raise HandlerRaisedError(
-            UserError(f"the handler's return value is over {RESULT_BYTES_AT_MOST} bytes; return ids")
-        )
-    return encoded
+        return kept_result(result, work.event.body)
+    except Exception as error:  # UserError, or whatever a value's own class raises
+        raise HandlerRaisedError(UserError(f"the endpoint's answer cannot be stored: {text_of(error)}")) from error

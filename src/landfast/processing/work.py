@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from landfast.domain.arrival import Arrived
 from landfast.domain.event import Event
 from landfast.domain.fault import Fault
+from landfast.domain.lane import place_of
+from landfast.domain.lane_memory import LaneMark
+from landfast.domain.machine import Step
 from landfast.domain.outcome import Claim, ReceiptKey, Settlement
 from landfast.processing.handlers.registry import Handler
 
@@ -18,11 +24,27 @@ class Work:
     event: Event
     handler: Handler
     receipt: ReceiptKey
+    mark: LaneMark | None = None
+    """How far its handler is in its lane once it has run, where it is an ordered one."""
+    newest: LaneMark | None = None
+    """The mark that must not be beyond it, where its handler is for the newest only."""
+    step: Step | None = None
+    """What it means to its entity, where its handler has a lifecycle."""
+    arrival: Arrived | None = None
+    """What others may wait for, once its handler has committed."""
 
     @property
-    def order(self) -> tuple[str, bytes]:
-        """Handlers of a group run in this order in every worker: by entity, so that two groups lock rows alike."""
-        return (self.claim.entity or "", self.receipt.digest)
+    def order(self) -> tuple[str, bytes, bytes]:
+        """Handlers of a group run in this order in every worker: by entity, so that two groups lock rows alike; and
+        within an entity as its lane has them, so that each makes the next one legal. Where only the newest counts it
+        comes first, and the others are superseded."""
+        if self.handler.ordered or (self.newest is None and self.step is None):
+            return (self.claim.entity or "", self.claim.place or b"", self.receipt.digest)
+        if self.newest is not None:
+            newest_first = bytes(255 - byte for byte in self.newest.place)
+            return (self.claim.entity or "", newest_first, self.receipt.digest)
+        entity = "" if self.step is None else self.step.key.lane.hex()
+        return (entity, place_of(self.claim.occurred_at, self.claim.received_at), self.receipt.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +53,14 @@ class Done:
 
     seconds: float = 0.0
     ran: bool = True
+    late: bool = False
+    """A later event of its lane was processed before it."""
+    wrote: bool = True
+    """False where the handler never used its transaction, and was meant to."""
+    is_superseded: bool = False
+    """A newer event of its entity is done: the handler was not run."""
+    has_moved: bool = False
+    """Its entity may have another state since: what is parked for it is stirred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +105,32 @@ class Paused:
     message: str = ""
 
 
-Result = Done | Buried | Failed | Spent | Deferred | Paused
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """An earlier event of its lane is not passed yet: the handler waits, and nothing is held against the event."""
+
+
+BEHIND = Behind()
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """A newer event of its entity is done: its receipt is committed without its handler."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """Its lifecycle does not allow it now, and nothing is held against it."""
+
+    step: Step
+    seen: str | None
+    """The state that its entity was in."""
+    due_in: float
+    message: str
+    since: datetime
+
+
+Result = Done | Buried | Failed | Spent | Deferred | Paused | Behind | Parked
 
 
 @dataclass(slots=True)
@@ -87,5 +142,7 @@ class ClaimedEvent:
     results: dict[Work, Result] = field(default_factory=dict)
     settlement: Settlement | None = None
     """Decided without running anything."""
+    ordered: Sequence[Handler] = ()
+    """All handlers that take it in its order, whether they run in this claim or not."""
     is_let_go: bool = False
     """It is this hand's no longer: it is being settled."""

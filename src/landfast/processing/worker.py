@@ -12,8 +12,11 @@ from typing import Any
 
 from landfast import telemetry
 from landfast.domain.effect import ClaimedEffect
+from landfast.domain.errors import StoreError
 from landfast.domain.ids import InboxId, Token, WorkerId, token
+from landfast.domain.metering import Meters
 from landfast.domain.outcome import Claim
+from landfast.domain.readiness import Readiness
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Inbox
 from landfast.ports.ledger import EffectStore, ReceiptStore
@@ -21,15 +24,18 @@ from landfast.ports.wakeup import Wakeup
 from landfast.processing.claim import Claiming
 from landfast.processing.conclude import Conclusion
 from landfast.processing.control.breakers import Breakers
+from landfast.processing.control.dependencies import Dependencies
 from landfast.processing.control.gate import Gate
 from landfast.processing.control.leases import Leases
 from landfast.processing.control.loops import Loops
+from landfast.processing.control.readiness import readiness
 from landfast.processing.control.requeue import Requeue
 from landfast.processing.control.stopping import Stopping
 from landfast.processing.control.suspects import Suspects
 from landfast.processing.control.switches import SWITCH_POLL_SECONDS, Pauses, Switches
 from landfast.processing.effects.loop import EffectLoop
 from landfast.processing.effects.perform import Performance
+from landfast.processing.effects.step import Steps
 from landfast.processing.execute import Execution
 from landfast.processing.fairness.hand_pool import HandPool
 from landfast.processing.fairness.pace import Pace
@@ -40,6 +46,7 @@ from landfast.processing.handlers.registry import Registry
 from landfast.processing.handlers.threads import Threads
 from landfast.processing.hands import Hands
 from landfast.processing.invoke import CANCEL_GRACE_SECONDS, Watch, kill_this_process
+from landfast.processing.parking import Parking
 from landfast.processing.prepare import Preparation
 from landfast.processing.settle import Settler
 from landfast.processing.transact import Transactor
@@ -55,6 +62,8 @@ Loop = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Worker:
+    _is_for_suspects = False
+
     def __init__(
         self,
         *,
@@ -74,37 +83,32 @@ class Worker:
     ) -> None:
         """`tell_suspects` is called once a second while there are suspects: another process runs them. Without it they
         run here, between the others."""
-        self._bench = bench
-        self._effects = effects
-        self._wakeup = wakeup
-        self._clock = clock
-        self._worker = worker
-        self._count = hands
-        self._lease = lease
-        self._claims = 0
-        self._stopping = Stopping(clock)
-        self._pool = HandPool(hands, clock)
+        self._bench, self._effects, self._wakeup = bench, effects, wakeup
+        self._clock, self._worker, self._lease = clock, worker, lease
+        self._count, self._claims = hands, 0
+        self._stopping, self._pool = Stopping(clock), HandPool(hands, clock)
         self._shares = Shares(hands, registry.handlers, registry.source_limits)
-        self._staged = asyncio.Event()
         self._gate = Gate(clock, lambda: registry.longest_deadline() + CANCEL_GRACE_SECONDS)
         self._tell_suspects = tell_suspects
-        self._threads = Threads()
+        self._threads, self._staged = Threads(), asyncio.Event()
         self._leases, self._effect_leases = Leases(), Leases()
-        self.breakers = Breakers(clock, has_handler=lambda name: any(name == one.name for one in registry.handlers))
+        self.breakers = Breakers(clock, is_ours=lambda name: name in registry.breakers())
         pauses = Pauses()
+        self._dependencies = Dependencies(self.breakers, bench, registry.dependencies, pauses)
         self._switches = Switches(bench, self.breakers, pauses, clock, worker.hex(), self._pool.call)
         self._requeue = Requeue(bench, registry)
-        self._settler = Settler(bench, clock, self._leases)
+        self._settler = Settler(bench, clock, self._leases, Parking(bench, ledger), self._pool.call)
         watch = Watch(hung)
         self._switches.recall = lambda: watch.recall(pauses.taken_back(registry.handlers))
-        transactor = Transactor(ledger, registry, clock, self._threads, watch, self._staged)
+        transactor = Transactor(ledger, registry, clock, self._threads, watch, self._staged, wakeup.nudge, inbox)
         preparation = Preparation(inbox, registry, clock, pauses)
-        grouping = Grouping(transactor, ledger, self._stopping.is_set, self.breakers, pauses, self._shares)
+        grouping = Grouping(transactor, ledger, self._stopping.is_set, self._dependencies, pauses, self._shares)
         self._execution = Execution(preparation, grouping, Conclusion(ledger, clock, chance), self._shares)
         self._relief = Relief(self._execution, self._shares, self._pool, self._settler)
         self._hands = self._working(Claiming(bench, self._shares, preparation, lease))
         self._suspects = self._running_suspects()
-        self._effect_loop = self._performing(Performance(effects, registry, clock, chance, self._threads, watch))
+        steps = Steps(ledger, effects, registry, clock, self._threads, watch, self._staged, inbox=inbox)
+        self._effect_loop = self._performing(registry, chance, watch, steps)
 
     async def run(self) -> None:
         """Work until `stop`. What is in hand then is finished; nothing new is claimed."""
@@ -118,6 +122,8 @@ class Worker:
 
     async def run_suspects(self) -> None:
         """Run suspects and nothing else, one at a time, until `stop`, or until there were none for a while."""
+
+        self._is_for_suspects = True
 
         async def run_all() -> None:
             await self._suspects.run_all()
@@ -151,6 +157,25 @@ class Worker:
         self._pool.dismiss()
         self._settler.stop()
 
+    def take_turns_with_replays(self, *, is_replaying: bool) -> None:
+        """While an operator replays many events, they do not wait for a backlog of live ones, nor the reverse."""
+        self._shares.is_replaying = is_replaying
+
+    def readiness(self) -> Readiness:
+        """Whether it processes what comes, for whoever probes it."""
+        return readiness(self._switches, self._effect_loop, self.breakers, self._clock)
+
+    @property
+    def meters(self) -> Meters:
+        """What its handlers came to, since somebody took it."""
+        return self._execution.conclusion.meters
+
+    def doing(self) -> dict[str, Any]:
+        """What it has in hand, for its heartbeat."""
+        in_hand = self._shares.in_hand(now=self._clock.now().timestamp())
+        only = {"suspects_only": True} if self._is_for_suspects else {}
+        return {"hands": self._count, "in_hand": in_hand, **only}
+
     async def let_go(self) -> None:
         """Expire what this worker still holds, once `run` has failed: nobody works on it any more, so nobody needs to
         wait for the end of its leases. A suspect in hand did not bring that about, so it is released first."""
@@ -163,6 +188,7 @@ class Worker:
         settling = asyncio.create_task(self._settler.run())
         try:
             await self._switches.look()
+            await self._bench.order(self._execution.preparation.registry.ordered_sources)
             await self._requeue.look()
             pace = Pace()
             while await self._hands.take(pace) or await self._suspects.take() or await self._effect_loop.take():
@@ -170,6 +196,7 @@ class Worker:
                 if self.breakers.untold:
                     await self._switches.look()
         finally:
+            self._threads.close()
             self._settler.close()
             await settling
 
@@ -188,9 +215,17 @@ class Worker:
 
     async def _hear_first(self, loops: Loops) -> None:
         """Nothing is claimed before it is known what operators have paused."""
-        while not (self._stopping.is_set() or self._switches.heard.is_set()):
+        while not (self._stopping.is_set() or (self._switches.heard.is_set() and await self._has_ordered())):
             await self._stopping.pause(SWITCH_POLL_SECONDS, self._switches.heard)
             loops.check()
+
+    async def _has_ordered(self) -> bool:
+        """Nor before the inbox knows which sources have an ordered handler here."""
+        try:
+            await self._bench.order(self._execution.preparation.registry.ordered_sources)
+        except StoreError:
+            return False
+        return True
 
     def _working(self, claiming: Claiming) -> Hands:
         return Hands(
@@ -207,10 +242,11 @@ class Worker:
             new_token=self._token,
         )
 
-    def _performing(self, performance: Performance) -> EffectLoop:
+    def _performing(self, registry: Registry, chance: Chance, watch: Watch, steps: Steps) -> EffectLoop:
+        given = self._effects, registry, self._clock, chance, self._threads, watch, self._dependencies, steps
         return EffectLoop(
             store=self._effects,
-            performance=performance,
+            performance=Performance(*given),
             leases=self._effect_leases,
             gate=self._gate,
             lease=self._lease,
@@ -218,6 +254,7 @@ class Worker:
             staged=self._staged,
             stopping=self._stopping,
             is_safe=lambda: not self.breakers.unsafe,
+            look_seconds=self._dependencies.look_seconds,
         )
 
     def _running_suspects(self) -> Suspects:
@@ -244,7 +281,7 @@ class Worker:
     async def _listen(self) -> None:
         """Wake one hand per hint, and one a second without any: a hand that finds much wakes the next."""
         while True:
-            await self._wakeup.wait(WAKEUP_POLL_SECONDS)
+            await self._wakeup.wait(self._dependencies.look_seconds(WAKEUP_POLL_SECONDS))
             self._pool.call()
 
     async def _agree(self) -> None:

@@ -11,13 +11,18 @@ from landfast.processes.children.lifeline import GRACE_SECONDS
 from landfast.processes.supervision.child import Child
 from landfast.processes.supervision.give_back import abandon
 from landfast.processes.supervision.lives import Lives, ProcessKind, log
+from landfast.processes.supervision.pages import Pages
 from landfast.processes.supervision.suspects import SuspectsKeeper
 
 
 class SuspectsBeside:
-    def __init__(self, inbox: Inbox, app: str) -> None:
+    def __init__(self, inbox: Inbox, app: str, *, form: str = "text") -> None:
+        """`form` is how the log is written."""
         self._app = app
-        self._lives = Lives(start=self._start, abandon=partial(abandon, inbox), chance=inbox.chance, tell=log)
+        self._form = form
+        self.pages = Pages()
+        tell = self.pages.before(log)
+        self._lives = Lives(start=self._start, abandon=partial(abandon, inbox), chance=inbox.chance, tell=tell)
         self._keeper = SuspectsKeeper(self._lives, grace=GRACE_SECONDS)
         self.want = self._keeper.want
 
@@ -30,8 +35,8 @@ class SuspectsBeside:
         """Until its process has ended, after `stop`."""
         await self._keeper.wait()
 
-    async def _start(self, _kind: ProcessKind, worker: WorkerId) -> Child:
-        return await Child.start(suspects_command(self._app, worker))
+    async def _start(self, kind: ProcessKind, worker: WorkerId) -> Child:
+        return await self.pages.start(kind, [*suspects_command(self._app, worker), "--log", self._form])
 
 
 def suspects_command(app: str, worker: WorkerId) -> list[str]:

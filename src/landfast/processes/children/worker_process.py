@@ -12,11 +12,12 @@ import uvloop
 
 from landfast.app import Inbox
 from landfast.domain.ids import WorkerId
-from landfast.processes import logs
 from landfast.processes.children.exit_codes import exit_code
 from landfast.processes.children.lifeline import Lifeline
+from landfast.processes.children.note import noting
 from landfast.processes.children.watchdog import MARGIN_SECONDS, Watchdog
 from landfast.processes.children.worker_alone import SuspectsBeside
+from landfast.processes.listeners import Listeners
 
 OBJECTS_BETWEEN_COLLECTIONS = 10_000
 """Objects made between two collections. A group of events holds as many, and none of them is garbage before the group
@@ -33,18 +34,19 @@ def run(
     lifeline: Lifeline | None = None,
     suspects: SuspectsRun = "between",
     beside: SuspectsBeside | None = None,
+    asked_on: Listeners = Listeners(),  # noqa: B008 - frozen
     up: Callable[[], None] = lambda: None,
 ) -> int:
     """Until SIGTERM or Ctrl-C; what is in hand then is finished. The exit code. `up` is called when it is ready.
-    `beside` keeps the process for suspects that are run apart, where no supervisor does."""
-    logs.to_stderr("suspects" if suspects == "only" else "worker")
+    `beside` keeps the process for suspects that are run apart, where no supervisor does. It says how it is
+    where it is asked, from the moment that it has both databases."""
     if lifeline is not None:
         lifeline.hold()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     if lifeline is None:
-        uvloop.run(_work(inbox, worker_id, lifeline, suspects, beside, up))
+        uvloop.run(_work(inbox, worker_id, lifeline, suspects, beside, asked_on, up))
         return 0
-    code = exit_code(lambda: uvloop.run(_work(inbox, worker_id, lifeline, suspects, beside, up)))
+    code = exit_code(lambda: uvloop.run(_work(inbox, worker_id, lifeline, suspects, beside, asked_on, up)))
     lifeline.let_go()
     return code
 
@@ -55,13 +57,19 @@ async def _work(
     lifeline: Lifeline | None,
     suspects: SuspectsRun,
     beside: SuspectsBeside | None,
+    asked_on: Listeners,
     up: Callable[[], None],
 ) -> None:
     watchdog = Watchdog(patience=_longest_deadline(inbox) + MARGIN_SECONDS)
     tell = lifeline.say_suspects if lifeline is not None and suspects == "apart" else None
     if beside is not None:
         tell = beside.want
-    async with inbox.worker(worker_id, tell_suspects=tell) as worker:
+    sums = None if beside is None else beside.pages.sums
+    async with (
+        inbox.worker(worker_id, tell_suspects=tell) as worker,
+        asked_on.answering(inbox, worker.readiness, sums),
+        noting(worker.readiness),
+    ):
 
         def stop() -> None:
             worker.stop()

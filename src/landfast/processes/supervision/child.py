@@ -31,8 +31,15 @@ class Child:
         """We asked it to stop; its end is no accident."""
 
     @classmethod
-    async def start(cls, arguments: Sequence[str], *, listener: socket.socket | None = None, **settings: Any) -> Child:
-        """`landfast` with these arguments; `settings` go to `subprocess`."""
+    async def start(
+        cls,
+        arguments: Sequence[str],
+        *,
+        listener: socket.socket | None = None,
+        page: int | None = None,
+        **settings: Any,
+    ) -> Child:
+        """`landfast` with these arguments; it counts in the page. `settings` go to `subprocess`."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         fds = [theirs.fileno()]
@@ -42,6 +49,9 @@ class Child:
         if listener is not None:
             fds.append(listener.fileno())
             command += ["--fd", str(listener.fileno())]
+        if page is not None:
+            fds.append(page)
+            command += ["--page", str(page)]
         try:
             # A session of its own: Ctrl-C reaches the supervisor alone, which then stops its children in order. (A
             # process group would do, but uvloop can start none.)

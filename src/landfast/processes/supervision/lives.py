@@ -22,7 +22,7 @@ itself has no end of its own."""
 Role = Literal["intake", "worker", "drainer"]
 """What a machine can be told to run."""
 
-ProcessKind = Role | Literal["suspects"]
+ProcessKind = Role | Literal["suspects", "admin"]
 
 CLAIMING: frozenset[ProcessKind] = frozenset({"worker", "suspects"})
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 
 from landfast.config import Settings
@@ -13,6 +15,29 @@ from landfast.processes.supervision.lives import Role
 
 ROLES: tuple[Role, ...] = ("intake", "worker", "drainer")
 ALL = "all"
+
+
+ADMIN_PORT = 8421
+
+
+@dataclass(frozen=True, slots=True)
+class AdminPlan:
+    host: str
+    port: int
+    must_listen: bool = False
+    """Somebody asked for this port: that it is taken is an error. Otherwise it is only said."""
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether it can be reached from this machine alone."""
+        with suppress(ValueError):
+            return ip_address(self.host).is_loopback
+        return self.host == "localhost"
+
+    @property
+    def address(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +50,14 @@ class Plan:
     """How many of each role; all of them are named."""
     has_suspects_process: bool = False
     """Suspects run in a process of their own, and not between the others in a worker."""
+    log: str = "text"
+    """How the log is written."""
     prints_to_stderr: bool = False
     """Where handlers print: standard output, unless that is for JSON lines."""
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    admin: AdminPlan | None = None
+    """Where the admin API listens, if anywhere."""
     reload_from: Path | None = None
     """The folder whose changes restart the children, in development."""
     grace: float = GRACE_SECONDS
@@ -59,6 +88,14 @@ def numbers_of(role: str, settings: Settings, given: Mapping[Role, int | None]) 
     if not any(found.values()):
         raise ConfigError(f"--role {role}: workers is 0, and so there is nothing to run; set it to 1 or more")
     return found
+
+
+def admin_of(role: str, settings: Settings, given: int | None) -> AdminPlan | None:
+    """As the command line says, else as the settings do. A machine that runs one role has none unless it is said."""
+    port = settings.admin_port if given is None else given
+    if port is None:
+        return AdminPlan(settings.admin_host, ADMIN_PORT) if role == ALL else None
+    return AdminPlan(settings.admin_host, port, must_listen=True) if port else None
 
 
 def _chosen(given: int | None, usual: int) -> int:

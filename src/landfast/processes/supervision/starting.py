@@ -11,6 +11,7 @@ from landfast.domain.ids import WorkerId
 from landfast.processes.children.worker_alone import suspects_command
 from landfast.processes.supervision.child import Child
 from landfast.processes.supervision.lives import ProcessKind
+from landfast.processes.supervision.pages import Pages
 from landfast.processes.supervision.plan import Plan
 
 
@@ -19,19 +20,30 @@ class Starter:
     plan: Plan
     listener: socket.socket | None
     """What the intakes share."""
+    admin: socket.socket | None
+    """What the admin process listens on."""
+    pages: Pages
 
     async def start(self, kind: ProcessKind, worker: WorkerId) -> Child:
-        app, prints = self.plan.app, ["--prints-to-stderr"] if self.plan.prints_to_stderr else []
+        listeners: dict[ProcessKind, socket.socket | None] = {"intake": self.listener, "admin": self.admin}
+        return await self.pages.start(kind, self._command(kind, worker), listeners.get(kind))
+
+    def _command(self, kind: ProcessKind, worker: WorkerId) -> list[str]:
+        app, options = self.plan.app, ["--log", self.plan.log]
+        options += ["--prints-to-stderr"] if self.plan.prints_to_stderr else []
         match kind:
             case "intake":
-                return await Child.start(["_intake", app, *self._tls(), *prints], listener=self.listener)
+                return ["_intake", app, *self._tls(), *options]
             case "worker":
                 apart = ["--suspects", "apart"] if self.plan.has_suspects_process else []
-                return await Child.start(["work", app, "--worker-id", worker.hex(), *apart, *prints])
+                return ["work", app, "--worker-id", worker.hex(), *apart, *options]
             case "suspects":
-                return await Child.start([*suspects_command(app, worker), *prints])
+                return [*suspects_command(app, worker), *options]
             case "drainer":
-                return await Child.start(["drain", app, *prints])
+                return ["drain", app, *options]
+            case "admin":
+                is_local = self.plan.admin is None or self.plan.admin.is_loopback
+                return ["_admin", app, *(["--loopback"] if is_local else self._tls()), *options]
         assert_never(kind)
 
     async def trial(self, words: IO[bytes]) -> Child:

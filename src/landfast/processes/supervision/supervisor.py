@@ -16,6 +16,7 @@ from landfast.domain.ids import WorkerId
 from landfast.ports.clock import Chance, Clock
 from landfast.processes.children.exit_codes import TRY_AGAIN, USER_ERROR
 from landfast.processes.children.lifeline import GRACE_SECONDS
+from landfast.processes.supervision.admin_keeper import AdminKeeper
 from landfast.processes.supervision.child import Child
 from landfast.processes.supervision.lives import Life, Lives, News, ProcessKind, Role
 from landfast.processes.supervision.suspects import SuspectsKeeper
@@ -52,6 +53,7 @@ class Supervisor:
         self._roles: list[Role] = [role for role, number in numbers for _ in range(number)]
         self._all = Lives(start=start, abandon=abandon, chance=chance, tell=tell)
         self._suspects = SuspectsKeeper(self._all, grace=grace)
+        self._admin = AdminKeeper(self._all)
         if keeps_suspects:
             self._all.on_suspects = self._suspects.want
         self._clock = clock
@@ -79,6 +81,7 @@ class Supervisor:
             await asyncio.gather(*(self._keep(slot, role) for slot, role in enumerate(self._roles)))
             # One that was about to replace another finishes what it has in hand, like all the others.
             await asyncio.gather(*(life.ended for life in self._successors.values()), self._suspects.wait())
+            await self._admin.wait()
         finally:
             self.kill()
         return self._exit_code
@@ -89,8 +92,14 @@ class Supervisor:
             self._is_stopping = True
             asyncio.get_running_loop().call_later(self._grace, self.kill)
         self._suspects.stop()
+        self._admin.stop()
         self._all.stop()
         self._rouse()
+
+    def keep_admin(self) -> None:
+        """Have a process for operators, too, from now on."""
+        if not self._is_stopping:
+            self._admin.want()
 
     def reload(self) -> None:
         """Replace every child, all at once, by one that reads the application afresh."""
@@ -101,6 +110,7 @@ class Supervisor:
         """Replace them one after the other; each is dismissed when its successor is ready, so that there is always an
         intake. False when one did not get ready: it and those after it stay as they are."""
         self._suspects.renew()
+        self._admin.renew()
         # The intakes last: an event of a source that is new finds workers that know its handler.
         for slot in sorted(range(len(self._roles)), key=lambda slot: self._roles[slot] == "intake"):
             if self._is_stopping or not await self._succeed(slot):
@@ -110,6 +120,7 @@ class Supervisor:
     def kill(self) -> None:
         self._is_stopping = True
         self._suspects.stop()
+        self._admin.stop()
         self._all.kill()
         self._roused.set()
 

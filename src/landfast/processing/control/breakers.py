@@ -1,5 +1,6 @@
 """What is broken right now, as this worker knows it: the ledger for everybody, or what one handler needs.
 
+`processing.control.dependencies` knows more of what handlers and effects name as theirs, and has its breakers here.
 `processing.control.switches` tells the other workers what opens here, and tells us what opens there.
 """
 
@@ -26,7 +27,8 @@ from landfast.processing.work import Buried, Deferred, Done, Failed, Paused, Res
 LEDGER_BREAKER = "ledger"
 """The breaker that stops every claim."""
 
-_HANDLER_PREFIX = "handler:"
+HANDLER_PREFIX = "handler:"
+DEPENDENCY_PREFIX = "dependency:"
 
 RECENT_EVENTS = 20
 """So many of a handler's last events are remembered: enough to tell an outage from bad luck, and soon forgotten."""
@@ -35,6 +37,10 @@ AWAY_EVENTS_TO_OPEN = 10
 """The breaker opens when so many of them found something away at their last attempt: half of what was tried. Events are
 counted and not attempts, so that one event whose requests are always answered 503 stops nobody."""
 
+
+DEPENDENCY_PROBE_SECONDS = 5.0
+"""The longest wait between two probes of a dependency that is away: one call, and what waits for it is let through at a
+rate of its own."""
 
 UNSAFE_WAIT_SECONDS = 1.0
 """A hand that finds the databases unsafe asks again after so long."""
@@ -55,14 +61,16 @@ class Breakers:
     """Open: no worker hand claims anything, and no attempt is burnt."""
     handlers: dict[HandlerName, Breaker] = field(default_factory=dict)
     """Open: events of this handler wait; the others run on."""
+    dependencies: dict[str, Breaker] = field(default_factory=dict)
+    """Open: whatever uses this dependency waits."""
     untold: set[str] = field(default_factory=set)
     """Breakers that opened or closed here, and of which the other workers were not told yet."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when there is something to tell."""
     unsafe: str = ""
     """Why nothing may start although everything answers: what is committed could be lost, or doubled."""
-    has_handler: Callable[[HandlerName], bool] = lambda _name: True
-    """Whether this worker has a handler of that name."""
+    is_ours: Callable[[str], bool] = lambda _name: True
+    """Whether this worker has the handler, or uses the dependency, of that breaker."""
     _recent: dict[HandlerName, OrderedDict[EventId, bool]] = field(default_factory=dict)
     """Whether something was away, for the last events of each handler."""
 
@@ -78,33 +86,60 @@ class Breakers:
                 self.infrastructure.abandon_probe()
 
     @contextmanager
-    def turn_of(self, handler: HandlerName) -> Iterator[Turn | Paused]:
-        """How many events of this handler may start, or what they come to if none may. The turn ends the probing: where
-        nothing decisive came of it, the next event is the probe."""
-        refusal = self.refusal(handler)
-        if refusal is None:
-            yield Turn.ALL
-        elif not self.handlers[handler].allows(self.clock.monotonic()):
-            yield refusal
-        else:
-            try:
-                yield Turn.ONE
-            finally:
-                self.handlers[handler].abandon_probe()
+    def turn_of(self, *names: str) -> Iterator[Turn | Paused]:
+        """How many may start that need what these breakers protect, or what they come to if none may. The turn ends the
+        probing: where nothing decisive came of it, the next one is the probe."""
+        probed: list[Breaker] = []
+        refusal: Paused | None = None
+        for name in names:
+            if refused := self.refusal(name):
+                breaker = self.breaker(name)
+                if not breaker.allows(self.clock.monotonic()):
+                    refusal = refused
+                    break
+                probed.append(breaker)
+        try:
+            yield refusal or (Turn.ONE if probed else Turn.ALL)
+        finally:
+            for breaker in probed:
+                breaker.abandon_probe()
 
-    def refusal(self, handler: HandlerName) -> Paused | None:
-        """What events of this handler come to that are not tried, because its breaker is open."""
-        breaker = self.handlers.get(handler)
-        if breaker is None or not breaker.is_open:
-            return None
-        return Paused(pause_reason(SwitchKind.BREAKER, f"{_HANDLER_PREFIX}{handler}"), breaker.why)
+    def refusal(self, name: str) -> Paused | None:
+        """What is not tried comes to, because this breaker is open."""
+        breaker = self.breaker(name)
+        return Paused(pause_reason(SwitchKind.BREAKER, name), breaker.why) if breaker.is_open else None
+
+    @property
+    def opened(self) -> int:
+        """How many are open, besides the ledger's."""
+        return sum(breaker.is_open for breaker in (*self.handlers.values(), *self.dependencies.values()))
 
     def learn(self, handler: HandlerName, results: Mapping[Work, Result]) -> dict[Work, Result]:
         """Open or close the breakers by what came of some events; the same, without what is not the events' fault."""
         return {work: self._learned(handler, work, result) for work, result in results.items()}
 
     def trip(self, why: str) -> None:
-        self._open(LEDGER_BREAKER, self.infrastructure, why)
+        self.open(LEDGER_BREAKER, why)
+
+    def open(self, name: str, why: str, *, at_least: float = 0.0) -> None:
+        breaker = self.breaker(name)
+        before = breaker.open_until
+        if breaker.trip(self.clock.monotonic(), why, at_least=at_least):
+            _tell_opened(name, reason=why)
+        if breaker.open_until != before:
+            self._tell(name)
+
+    def close(self, name: str) -> bool:
+        """Only the probe closes it: one that began before the outage says nothing about its end. Whether it did."""
+        breaker = self.breaker(name)
+        if is_over := breaker.is_probing and breaker.reset():
+            self._tell(name)
+        return is_over
+
+    def ledger_answers(self) -> None:
+        if not self.unsafe and self.infrastructure.reset():
+            telemetry.info("claims_resumed")
+            self._tell(LEDGER_BREAKER)
 
     def distrust(self, why: str) -> None:
         """What a look at both databases came to: why they are unsafe, or nothing. No probe can find that out, so none
@@ -122,7 +157,7 @@ class Breakers:
 
     def hear(self, name: str, seconds: float, why: str, who: str) -> None:
         """Another worker's breaker is open."""
-        if name != LEDGER_BREAKER and not self.has_handler(_handler(name)):
+        if name != LEDGER_BREAKER and not self.is_ours(name):
             return  # of another version of the code: nothing here would ever find out that it is mended
         breaker = self.breaker(name)
         if breaker.hear(self.clock.monotonic(), seconds, why):
@@ -135,7 +170,11 @@ class Breakers:
     def breaker(self, name: str) -> Breaker:
         if name == LEDGER_BREAKER:
             return self.infrastructure
-        return self.handlers.setdefault(_handler(name), Breaker())
+        if name.startswith(DEPENDENCY_PREFIX):
+            return self.dependencies.setdefault(
+                name.removeprefix(DEPENDENCY_PREFIX), Breaker(longest=DEPENDENCY_PROBE_SECONDS)
+            )
+        return self.handlers.setdefault(HandlerName(name.removeprefix(HANDLER_PREFIX)), Breaker())
 
     def _learned(self, handler: HandlerName, work: Work, result: Result) -> Result:
         try:
@@ -149,16 +188,20 @@ class Breakers:
             case Deferred(why="infrastructure", message=message):
                 self.trip(message)
             case Failed(fault=Fault.SCHEMA, error=error):
-                self._ledger_answers()
-                self._open(f"{_HANDLER_PREFIX}{handler}", self.breaker(f"{_HANDLER_PREFIX}{handler}"), logged(error))
+                self.ledger_answers()
+                self.open(f"{HANDLER_PREFIX}{handler}", logged(error))
+            case Failed(fault=Fault.OWN_CONNECTION, error=error):
+                self.ledger_answers()
+                why = f"{logged(error)}: {error}"  # the sentence is ours
+                self.open(f"{HANDLER_PREFIX}{handler}", why)
             case Failed(error=error) if is_away(error):
-                self._ledger_answers()
+                self.ledger_answers()
                 return self._found_away(handler, work, result)
             case Done(ran=True) | Failed():
-                self._ledger_answers()
+                self.ledger_answers()
                 self._handler_works(handler, work)
             case Done() | Buried():
-                self._ledger_answers()
+                self.ledger_answers()
             case _:
                 pass
         return result
@@ -166,20 +209,20 @@ class Breakers:
     def _found_away(self, handler: HandlerName, work: Work, failed: Failed) -> Result:
         """Counted against the event, unless too many others fared alike: then it is an outage, and they all wait."""
         recent = self._remember(handler, work, away=True)
-        breaker = self.breaker(f"{_HANDLER_PREFIX}{handler}")
+        breaker = self.breaker(f"{HANDLER_PREFIX}{handler}")
         was_probe = breaker.is_probing
         why = line_of(failed.error)
         if breaker.is_open or sum(recent.values()) >= AWAY_EVENTS_TO_OPEN:
             # Its class and place alone: it is in the log, and for all workers in the inbox, where no erasure finds it.
-            self._open(f"{_HANDLER_PREFIX}{handler}", breaker, logged(failed.error))
-        if not breaker.is_open or self._has_waited_enough(work):
+            self.open(f"{HANDLER_PREFIX}{handler}", logged(failed.error))
+        if not breaker.is_open or self.has_waited_enough(work):
             return failed
         if was_probe:
             # For two waits, so that another event is the next probe: this one may be what cannot be answered.
             return Deferred("breaker", 2 * breaker.remaining(self.clock.monotonic()), why)
-        return self.refusal(handler) or failed
+        return self.refusal(f"{HANDLER_PREFIX}{handler}") or failed
 
-    def _has_waited_enough(self, work: Work) -> bool:
+    def has_waited_enough(self, work: Work) -> bool:
         """Every wait ends: after as long as all its tries may take, an event is judged as if nothing were broken."""
         age = (self.clock.now() - work.claim.received_at).total_seconds()
         return age > work.handler.backoff.total
@@ -192,38 +235,21 @@ class Breakers:
             recent.popitem(last=False)
         return recent
 
-    def _open(self, name: str, breaker: Breaker, why: str) -> None:
-        before = breaker.open_until
-        if breaker.trip(self.clock.monotonic(), why):
-            _tell_opened(name, reason=why)
-        if breaker.open_until != before:
-            self._tell(name)
-
-    def _ledger_answers(self) -> None:
-        if not self.unsafe and self.infrastructure.reset():
-            telemetry.info("claims_resumed")
-            self._tell(LEDGER_BREAKER)
-
     def _handler_works(self, handler: HandlerName, work: Work) -> None:
         self._remember(handler, work, away=False)
-        breaker = self.handlers.get(handler)
-        # Only the probe closes it: one that began before the outage says nothing about its end.
-        if breaker is not None and breaker.is_probing and breaker.reset():
+        if self.close(f"{HANDLER_PREFIX}{handler}"):
             self._recent.pop(handler, None)
             telemetry.info("handler_breaker_closed", handler=handler)
-            self._tell(f"{_HANDLER_PREFIX}{handler}")
 
     def _tell(self, name: str) -> None:
         self.untold.add(name)
         self.changed.set()
 
 
-def _handler(breaker: str) -> HandlerName:
-    return HandlerName(breaker.removeprefix(_HANDLER_PREFIX))
-
-
 def _tell_opened(name: str, **facts: Any) -> None:
     if name == LEDGER_BREAKER:
         telemetry.error("claims_stopped", breaker=name, **facts)
+    elif name.startswith(DEPENDENCY_PREFIX):
+        telemetry.error("dependency_away", breaker=name, **facts)
     else:
         telemetry.error("handler_breaker_opened", breaker=name, **facts)

@@ -54,10 +54,20 @@ class Pauses:
 
     sources: Mapping[str, Switch] = field(default_factory=dict)
     handlers: Mapping[str, Switch] = field(default_factory=dict)
+    dependencies: Mapping[str, Switch] = field(default_factory=dict)
 
     def switch_of(self, handler: Handler) -> Switch | None:
         """The one that it is switched off by, or its source."""
-        return self.sources.get(handler.source) or self.handlers.get(handler.name)
+        return self.sources.get(handler.source) or self.own_switch_of(handler)
+
+    def own_switch_of(self, handler: Handler) -> Switch | None:
+        """The one that it is switched off by, or what it uses; whatever its source is."""
+        return self.handlers.get(handler.name) or self.switch_of_any(handler.uses)
+
+    def switch_of_any(self, dependencies: Iterable[str]) -> Switch | None:
+        if not self.dependencies:
+            return None
+        return next((switch for name in dependencies if (switch := self.dependencies.get(name))), None)
 
     def taken_back(self, handlers: Iterable[Handler]) -> set[str]:
         """The names of those that an operator paused at once: what they have in hand is taken back."""
@@ -83,6 +93,8 @@ class Switches:
     """Called when it was heard what is paused."""
     heard: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the inbox has said for the first time what is switched off."""
+    heard_at: float = float("-inf")
+    """When the inbox said so last, by the monotonic clock."""
     _heard: Mapping[tuple[SwitchKind, str], Switch] = field(default_factory=dict)
     _heard_from: dict[str, str] = field(default_factory=dict)
     """Which worker opened a breaker that is open here, by the breaker's name."""
@@ -122,8 +134,12 @@ class Switches:
 
     def _hear(self, switches: Sequence[Switch]) -> None:
         now = {(switch.kind, switch.name): switch for switch in switches}
-        self.pauses.sources = {name: switch for (kind, name), switch in now.items() if kind is SwitchKind.SOURCE}
-        self.pauses.handlers = {name: switch for (kind, name), switch in now.items() if kind is SwitchKind.HANDLER}
+        by_kind: dict[SwitchKind, dict[str, Switch]] = {kind: {} for kind in SwitchKind}
+        for (kind, name), switch in now.items():
+            by_kind[kind][name] = switch
+        self.pauses.sources = by_kind[SwitchKind.SOURCE]
+        self.pauses.handlers = by_kind[SwitchKind.HANDLER]
+        self.pauses.dependencies = by_kind[SwitchKind.DEPENDENCY]
         for (kind, name), switch in now.items():
             if kind is SwitchKind.BREAKER and switch != self._heard.get((kind, name)):
                 self._hear_of(switch)
@@ -132,6 +148,7 @@ class Switches:
             if kind is SwitchKind.BREAKER:
                 self.breakers.half_open(name)
         self._heard = now
+        self.heard_at = self.clock.monotonic()
         self.heard.set()
         self.recall()
 
@@ -147,7 +164,7 @@ class Switches:
         if now > self._lingers_until and now - self._resumed_at < RESUME_SCAN_SECONDS:
             return  # to look through a large backlog costs more than to read a few switches
         self._resumed_at = now
-        is_probing = any(breaker.is_open for breaker in self.breakers.handlers.values())
+        is_probing = bool(self.breakers.opened)
         limit = PROBE_EVENTS if is_probing else RESUME_BATCH_EVENTS
         while count := await self.bench.resume(limit=limit):
             telemetry.info("resumed", count=count)

@@ -37,6 +37,10 @@ class EffectLoop:
     stopping: Stopping
     is_safe: Callable[[], bool]
     """Whether what is performed can be written down durably."""
+    look_seconds: Callable[[float], float] = lambda usually: usually
+    """How soon to look again: sooner while what effects use takes them one by one."""
+    is_away: bool = False
+    """The ledger did not answer the last time it was asked. It is asked every second, unless all places are in use."""
     _taken: int = 0
     """Places in use."""
     _is_full: bool = False
@@ -48,7 +52,7 @@ class EffectLoop:
             while not self.stopping.is_set():
                 self.staged.clear()
                 if not await self._take_into(claims):
-                    await self.stopping.pause(EFFECT_POLL_SECONDS, self.staged)
+                    await self.stopping.pause(self.look_seconds(EFFECT_POLL_SECONDS), self.staged)
 
     async def take(self) -> bool:
         """Claim what is there, perform it, and wait for all of it; whether there was any."""
@@ -70,7 +74,9 @@ class EffectLoop:
             await inside.enter_async_context(self.gate.shared())
             try:
                 claimed = await self._claim()
+                self.is_away = False
             except StoreError as error:
+                self.is_away = True
                 telemetry.warn("effects_not_claimed", error=error)
                 return False
             if claimed:
@@ -108,5 +114,5 @@ class EffectLoop:
         # Also where the settling failed: then the lease runs out, and the effect is performed again.
         self.leases.gave_back(effect.token)
         self._taken -= 1
-        if self._is_full:
+        if self._is_full or effect.staged.step.leads:
             self.staged.set()

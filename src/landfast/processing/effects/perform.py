@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
+from typing import Any
 
 import msgspec
 
 from landfast import telemetry
+from landfast.domain.arrival import Awaits
 from landfast.domain.effect import UNKNOWN_EFFECT, ClaimedEffect, EffectSettlement, EffectSignal
 from landfast.domain.errors import StoreError, UnexpectedError
 from landfast.domain.event import Effect
 from landfast.domain.fault import Fault
-from landfast.domain.outcome import ANOTHER_WORKER_SECONDS, NO_MASTER_KEY, Tries
+from landfast.domain.outcome import Tries
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import EffectStore
-from landfast.processing.handlers.error_text import logged, name_of, text_of, trace_of
+from landfast.processing.control.dependencies import Dependencies
+from landfast.processing.effects.returned import has_timed_out, inputs_of, kept_result
+from landfast.processing.effects.settlements import again_soon, closed, event_of, over, settled, waits_for
+from landfast.processing.effects.step import Steps
+from landfast.processing.handlers.error_text import logged, name_of, shown_trace, text_of, trace_of
 from landfast.processing.handlers.registry import EffectHandler, Registry
 from landfast.processing.handlers.threads import Threads
 from landfast.processing.invoke import CANCEL_GRACE_SECONDS, HandlerRaisedError, Watch, invoke
 from landfast.processing.judge import Judgement, Ruling, judge
 from landfast.processing.prepare import CRASHES_AT_MOST
+from landfast.processing.work import Deferred
+from landfast.telemetry import metrics, tracing
+from landfast.telemetry.raised import raised
 
 UNKNOWN_FIRST_SECONDS = 30.0
 """Until an effect that this worker does not know is offered again: a rolling deploy may be under way."""
@@ -38,6 +47,16 @@ on Monday. Then it is a dead letter, and `landfast effects retry` gives it as lo
 END_EFFECTS_SECONDS = CANCEL_GRACE_SECONDS + 1.0
 """For effects in hand when their worker ends around them: each has its grace, and is left behind then."""
 
+WAITS = "WaitFor"
+"""The `error` of an effect that waits for what it uses."""
+
+_OUTCOMES = {
+    EffectSignal.FINISH: "done",
+    EffectSignal.RETRY: "retry",
+    EffectSignal.BURY: "dead",
+    EffectSignal.POSTPONE: "postpone",
+}
+
 UNKNOWN_TOLD_EVERY_SECONDS = 300.0
 """Between two lines in the log about effects of one name that this worker does not know."""
 
@@ -50,6 +69,8 @@ class Performance:
     chance: Chance
     threads: Threads
     watch: Watch
+    dependencies: Dependencies
+    steps: Steps
     told: dict[str, float] = field(default_factory=dict)
     """When the log was last told of effects of a name that is not registered here."""
 
@@ -63,7 +84,9 @@ class Performance:
             while running:
                 # As they end: a slow one does not keep what the others came to in memory.
                 ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                await self._settle([task.result() for task in ended])
+                await self._settle(settlements := [task.result() for task in ended])
+                for settlement, effect in zip(settlements, map(running.__getitem__, ended), strict=True):
+                    metrics.EFFECTS.add(effect.staged.name, _OUTCOMES[settlement.signal])
                 for task in ended:
                     yield running.pop(task)
         finally:
@@ -76,25 +99,45 @@ class Performance:
             telemetry.warn("effects_settle_failed", count=len(settlements), error=error)
 
     async def _perform_one(self, claimed: ClaimedEffect) -> EffectSettlement:
+        if (arrival := claimed.staged.step.arrival) is not None:
+            return await self._missed(claimed, arrival)
         known = self.registry.effects.get(claimed.staged.name)
         if claimed.crashes >= CRASHES_AT_MOST:
-            return _settled(
-                claimed, EffectSignal.BURY, error="crash_loop", message="its worker died while it ran alone"
-            )
+            return settled(claimed, EffectSignal.BURY, error="crash_loop", message="its worker died while it ran alone")
         if claimed.closed:
-            return _closed(claimed)
+            return closed(claimed)
         if known is None:
             return self._unknown(claimed)
+        if not known.uses:
+            return await self._try(known, claimed)
+        async with self.dependencies.turn_of_effect(known.uses) as wait:
+            if wait is not None:
+                return settled(claimed, EffectSignal.POSTPONE, due_in=wait, error=WAITS, message=waits_for(known))
+            return await self._try(known, claimed)
+
+    async def _missed(self, claimed: ClaimedEffect, arrival: Awaits) -> EffectSettlement:
+        """Nothing is performed for an arrival: its deadline is over. If its event comes before this is written down,
+        that ends it, and what we come to is nobody's."""
+        try:
+            return over(claimed, arrival, await self.store.arrived(claimed))
+        except StoreError as error:
+            return again_soon(claimed, error)
+
+    async def _try(self, known: EffectHandler, claimed: ClaimedEffect) -> EffectSettlement:
         started = self.clock.monotonic()
         try:
-            await self._call(known, claimed)
+            result = await self._call(known, claimed)
         except HandlerRaisedError as raised:
             return self._failed(known, claimed, raised.error, self.clock.monotonic() - started)
+        except StoreError as error:
+            return again_soon(claimed, error)
         except Exception as unexpected:  # noqa: BLE001 - one that we did not foresee must not cost the others theirs
             telemetry.error("unexpected", effect=known.name, trace=unexpected)
             return self._failed(known, claimed, unexpected, self.clock.monotonic() - started)
-        telemetry.info("effect_performed", effect=known.name, key=claimed.staged.key)
-        return _settled(claimed, EffectSignal.FINISH, tries=Tries(claimed.tries.count + 1, claimed.tries.spent))
+        self.dependencies.served(known.uses, claimed.staged.key)
+        telemetry.info("effect_performed", effect=known.name, key=claimed.staged.key, event=event_of(claimed))
+        tries = Tries(claimed.tries.count + 1, claimed.tries.spent)
+        return settled(claimed, EffectSignal.FINISH, tries=tries, result=result)
 
     def _unknown(self, claimed: ClaimedEffect) -> EffectSettlement:
         """Another worker may know it. Until one does, the time is counted, apart from that of its tries."""
@@ -104,14 +147,14 @@ class Performance:
                 f"no worker has known an effect named {name} for {UNKNOWN_AT_MOST_SECONDS / 86_400:.0f} days; "
                 f"register it with @inbox.effect, then landfast effects retry {claimed.staged.key}"
             )
-            telemetry.warn("effect_dead", effect=name, event=_event_of(claimed), reason="unknown_effect", error=message)
-            return _settled(claimed, EffectSignal.BURY, error=UNKNOWN_EFFECT, message=message)
+            telemetry.warn("effect_dead", effect=name, event=event_of(claimed), reason="unknown_effect", error=message)
+            return settled(claimed, EffectSignal.BURY, error=UNKNOWN_EFFECT, message=message)
         now = self.clock.monotonic()
         if now - self.told.get(name, -inf) >= UNKNOWN_TOLD_EVERY_SECONDS:
             self.told[name] = now
-            telemetry.warn("unknown_effect", effect=name, event=_event_of(claimed), seconds=f"{waited:.0f}")
+            telemetry.warn("unknown_effect", effect=name, event=event_of(claimed), seconds=f"{waited:.0f}")
         delay = min(max(UNKNOWN_FIRST_SECONDS, waited), UNKNOWN_LONGEST_SECONDS)
-        return _settled(
+        return settled(
             claimed,
             EffectSignal.POSTPONE,
             due_in=delay,
@@ -120,7 +163,8 @@ class Performance:
             message=f"no effect named {name} is registered in this worker; register it with @inbox.effect",
         )
 
-    async def _call(self, known: EffectHandler, claimed: ClaimedEffect) -> None:
+    async def _call(self, known: EffectHandler, claimed: ClaimedEffect) -> bytes | None:
+        """What it returned, as far as that can be kept."""
         staged = claimed.staged
         effect = Effect(
             key=staged.key,
@@ -128,26 +172,41 @@ class Performance:
             attempt=claimed.tries.count + 1,
             run=staged.run,
             event=msgspec.json.decode(staged.context),
+            timed_out=has_timed_out(claimed),
         )
-        await invoke(
-            partial(known.function, effect, **msgspec.json.decode(staged.arguments)),
+        arguments = msgspec.json.decode(staged.arguments) | inputs_of(claimed)
+        if known.asked is not None:
+            return await self.steps.perform(known, claimed, effect, arguments, partial(_traced, known, effect))
+        returned = await invoke(
+            _traced(known, effect, partial(known.function, effect, **arguments)),
             is_async=known.is_async,
             deadline=known.deadline,
             threads=self.threads,
             watch=self.watch,
         )
+        return kept_result(claimed, returned)
 
     def _failed(
         self, known: EffectHandler, claimed: ClaimedEffect, error: BaseException, seconds: float
     ) -> EffectSettlement:
+        if (name := self.dependencies.blamed(known.uses, error)) and (
+            uncounted := self.dependencies.found_away(name, claimed.staged.key, error)
+        ):
+            after = uncounted.after if isinstance(uncounted, Deferred) else self.dependencies.remaining(known.uses)
+            return settled(claimed, EffectSignal.POSTPONE, due_in=after, error=WAITS, message=waits_for(known))
         before = claimed.tries
         judgement = self._judgement(known, error, before, seconds)
         charged = judgement.after if judgement.charged is None else judgement.charged
         dead = judgement.ruling is Ruling.BURY
+        place = logged(error)
+        facts = {"effect": known.name, "event": event_of(claimed), "error": place}
+        raised("effect_dead" if dead else "effect_failed", known.name, place, error, facts)
         if dead:
-            reason, shown = judgement.reason, logged(error)
-            telemetry.warn("effect_dead", effect=known.name, event=_event_of(claimed), reason=reason, error=shown)
-        return _settled(
+            telemetry.warn_in_detail("effect_dead", partial(shown_trace, error), reason=judgement.reason, **facts)
+        else:
+            then, detail = f"retry in {judgement.after:.1f} s", partial(shown_trace, error)
+            telemetry.warn_in_detail("effect_failed", detail, attempt=before.count + 1, then=then, **facts)
+        return settled(
             claimed,
             EffectSignal.BURY if dead else EffectSignal.RETRY,
             due_in=judgement.after,
@@ -183,42 +242,14 @@ async def _end(running: Collection[asyncio.Task[EffectSettlement]]) -> None:
         await asyncio.wait(running, timeout=END_EFFECTS_SECONDS)
 
 
-def _closed(claimed: ClaimedEffect) -> EffectSettlement:
-    telemetry.warn("no_master_key", effect=claimed.staged.name, event=_event_of(claimed), reason=claimed.closed)
-    return _settled(
-        claimed,
-        EffectSignal.POSTPONE,
-        due_in=ANOTHER_WORKER_SECONDS,
-        unknown_seconds=claimed.unknown_seconds,
-        error=NO_MASTER_KEY,
-        message=claimed.closed,
-    )
+def _traced(known: EffectHandler, effect: Effect, function: Callable[[], Any]) -> Callable[[], Any]:
+    event = effect.event
+    if "id" not in event:  # staged by a hand of somebody else's
+        return function
 
+    def facts() -> Mapping[str, Any]:
+        named = {name: event.get(name, "") for name in ("key", "source", "type")}
+        return {**named, "run": effect.run, "attempt": effect.attempt, "effect": effect.name, "effect.key": effect.key}
 
-def _event_of(claimed: ClaimedEffect) -> object:
-    return msgspec.json.decode(claimed.staged.context).get("id")
-
-
-def _settled(
-    claimed: ClaimedEffect,
-    signal: EffectSignal,
-    *,
-    due_in: float = 0.0,
-    tries: Tries | None = None,
-    unknown_seconds: float = 0.0,
-    error: str = "",
-    message: str = "",
-    trace: str = "",
-) -> EffectSettlement:
-    return EffectSettlement(
-        key=claimed.staged.key,
-        run=claimed.staged.run,
-        token=claimed.token,
-        signal=signal,
-        due_in=due_in,
-        tries=claimed.tries if tries is None else tries,
-        unknown_seconds=unknown_seconds,
-        error=error,
-        message=message,
-        trace=trace,
-    )
+    name = f"landfast effect {effect.name}"
+    return tracing.traced(name, bytes.fromhex(event["id"]), facts, function, is_async=known.is_async)

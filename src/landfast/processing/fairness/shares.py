@@ -6,6 +6,7 @@ three events at a time.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -15,7 +16,13 @@ from landfast.domain.ids import EventId, HandlerName
 from landfast.processing.fairness.pace import Pace
 from landfast.processing.fairness.turns import Group, Sharer, Turns, handlers_in
 from landfast.processing.handlers.registry import Handler
+from landfast.processing.lanes import Walk
 from landfast.processing.work import ClaimedEvent, Result, Work
+
+IN_HAND_SHOWN = 20
+"""Of what a worker has in hand, told in its heartbeat: what takes longest is among them."""
+REPLAYS: Group = frozenset({Sharer("replays", "")})
+"""What makes a group of its own of events that are replayed: so they and live ones of the same handlers take turns."""
 
 
 def sharers_of(source: str, handlers: Iterable[Handler]) -> Group:
@@ -39,16 +46,21 @@ class Hold:
     """The events of the transaction that is open now."""
     handler: Handler | None = None
     """Whose transaction it is."""
+    since: float = 0.0
+    """When it began, by the loop's clock."""
     slow: set[HandlerName] = field(default_factory=set)
     """Handlers that were slow in this claim."""
     let_go: int = 0
     """How many of its events are this hand's no longer."""
+    walk: Walk = field(default_factory=Walk)
+    """Through the lanes of its events."""
 
     def may_hold(self, one: Sharer) -> bool:
         return one not in self.full if self.sharers is None else one in self.sharers
 
     def runs(self, handler: Handler, works: Iterable[Work]) -> None:
         self.handler, self.running = handler, frozenset(work.claim.event_id for work in works)
+        self.since = asyncio.get_running_loop().time()
 
     def runs_nothing(self) -> None:
         """The transaction has ended. What takes long from now on is not its handler's doing."""
@@ -56,7 +68,7 @@ class Hold:
 
     def note(self, results: Mapping[Work, Result]) -> None:
         """At once, and not when all are through: relief lets go of a part of it, and must know what is decided."""
-        for work, result in results.items():
+        for work, result in self.walk.judged(results).items():
             self.events[work.claim.event_id].results[work] = result
 
     def note_all(self, works: Iterable[Work], result: Result) -> None:
@@ -86,6 +98,8 @@ class Shares:
     """The limits of those that have one."""
     slow: set[HandlerName] = field(default_factory=set)
     """Handlers that were slow when they last ran."""
+    is_replaying: bool = False
+    """An operator replays many events: they and what comes in take turns."""
     _holds: set[Hold] = field(default_factory=set)
     _paces: dict[Group, Pace] = field(default_factory=dict)
     _turns: Turns = field(default_factory=Turns)
@@ -94,8 +108,9 @@ class Shares:
 
     @property
     def matter(self) -> bool:
-        """One handler that nobody limits needs to share with nobody."""
-        return len(self.handlers) > 1 or bool(self.sources) or any(one.concurrency for one in self.handlers)
+        """One handler that nobody limits needs to share with nobody, unless there are replays beside what comes in."""
+        has_others = len(self.handlers) > 1 or self.is_replaying
+        return has_others or bool(self.sources) or any(one.concurrency for one in self.handlers)
 
     def open(self) -> Hold:
         """A hand is about to claim."""
@@ -104,6 +119,22 @@ class Shares:
         if not hold.full:
             self._passed_over_by = None
         return hold
+
+    def in_hand(self, *, now: float) -> list[dict[str, object]]:
+        """Which handlers run, since when (unix seconds), and one of the events of each transaction; those that take the
+        longest first."""
+        ago = asyncio.get_running_loop().time() - now
+        running = sorted([hold for hold in self._holds if hold.handler is not None], key=lambda hold: hold.since)
+        return [
+            {
+                "handler": hold.handler.name,
+                "event": min(hold.running).hex() if hold.running else "",
+                "events": len(hold.running),
+                "since": round(hold.since - ago, 3),
+            }
+            for hold in running[:IN_HAND_SHOWN]
+            if hold.handler is not None
+        ]
 
     def close(self, hold: Hold) -> None:
         self._holds.discard(hold)
@@ -152,7 +183,8 @@ class Shares:
         handler."""
         groups: dict[Group, list[Flow]] = {}
         for flow in flows:
-            groups.setdefault(sharers_of(flow.source, handlers_of(flow.source, flow.type)), []).append(flow)
+            group = sharers_of(flow.source, handlers_of(flow.source, flow.type))
+            groups.setdefault(group | REPLAYS if flow.is_replay else group, []).append(flow)
         slow = frozenset(Sharer("handler", name) for name in self.slow)
         kept = self._turns.kept(groups, full=hold.full, slow=slow, now=now)
         open_groups = [

@@ -20,7 +20,7 @@ group only now and then."""
 
 
 class Sharer(NamedTuple):
-    """A handler or a source: what has a share of the hands."""
+    """A handler or a source, which has a share of the hands; or the replays, which have turns of their own."""
 
     kind: str
     name: str

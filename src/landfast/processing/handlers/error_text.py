@@ -6,8 +6,10 @@ message or a lazy translation fails there, long after the handler ended.
 
 from __future__ import annotations
 
+import sysconfig
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -22,6 +24,10 @@ TRACE_CHARACTERS = 16_000
 
 PLACE_CHARACTERS = 200
 """Characters of a file's name, a line's number and a function's name."""
+
+_OURS = f"{Path(__file__).parents[2]}/"
+_LIBRARIES = (_OURS, *(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib", "purelib", "platlib")))
+"""Where code lies that is not the user's own."""
 
 UNPRINTABLE_TEXT = "(this error cannot be printed)"
 
@@ -42,21 +48,39 @@ def line_of(error: BaseException) -> str:
 
 
 def logged(error: BaseException) -> str:
-    """Its class and the place where it was raised: all that the log may know of it."""
-    place = _tried(lambda: _place_of(error), "")
+    """Its class and the innermost place in the user's own code that it came through: all that the log may know."""
+    place = _tried(lambda: " in ".join(_place_of(error)), "")
     return f"{name_of(error)} at {_bounded(place, PLACE_CHARACTERS)}" if place else name_of(error)
 
 
-def _place_of(error: BaseException) -> str:
+def source_line(error: BaseException) -> str:
+    """`shop.py:14`: that place, without the function. What fails alike has it in common."""
+    return _bounded(_tried(lambda: _place_of(error)[0], ""), PLACE_CHARACTERS)
+
+
+def _place_of(error: BaseException) -> tuple[str, ...]:
+    """File with line, and function; nothing where there is no trace."""
     attribute: Any = BaseException.__traceback__  # past whatever the class put in place of it
     at: TracebackType | None = attribute.__get__(error)
     if at is None:
-        return ""
-    while at.tb_next is not None:
+        return ()
+    innermost = chosen = at
+    while at is not None:
+        innermost = at
+        if _is_users(at):
+            chosen = at
         at = at.tb_next
+    # A database's driver says little about where it was called from. Where nothing else is there, it says something.
+    at = chosen if _is_users(chosen) else innermost
     code = at.tb_frame.f_code
     file = code.co_filename.rpartition("/")[2]
-    return f"{file}:{at.tb_lineno} in {code.co_name}"
+    return f"{file}:{at.tb_lineno}", code.co_name
+
+
+def _is_users(at: TracebackType) -> bool:
+    """A compiled module names its source as it was where it was built."""
+    file = at.tb_frame.f_code.co_filename
+    return not file.startswith((*_LIBRARIES, "<frozen ")) and not file.endswith(".pyx")
 
 
 def trace_of(error: BaseException) -> str:
@@ -64,6 +88,26 @@ def trace_of(error: BaseException) -> str:
     text = _tried(lambda: "".join(traceback.format_exception(error)), "") or _frames_of(error) + line_of(error)
     text = _storable(text)
     return text if len(text) <= TRACE_CHARACTERS else "... " + text[-TRACE_CHARACTERS:]
+
+
+def shown_trace(error: BaseException) -> str:
+    """Its stack trace as a person wants it who writes the handler: without the frames of Landfast's own."""
+    return _storable(_tried(lambda: _without_ours(error), "") or trace_of(error))[-TRACE_CHARACTERS:]
+
+
+def _without_ours(error: BaseException) -> str:
+    told = traceback.TracebackException.from_exception(error)
+    waiting: list[traceback.TracebackException | None] = [told]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        theirs = [frame for frame in one.stack if not frame.filename.startswith(_OURS)]
+        one.stack = traceback.StackSummary.from_list(theirs or list(one.stack))
+        waiting += [one.__cause__, one.__context__, *(one.exceptions or ())]
+    return "".join(told.format())
 
 
 def _frames_of(error: BaseException) -> str:
