@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from landfast.log_lines.alerts import ALERTS
 from landfast.log_lines.intake import INTAKE
 from landfast.log_lines.layers import LAYERS
 from landfast.log_lines.line import FIELDS, Line
+from landfast.log_lines.operations import OPERATIONS
 from landfast.log_lines.processes import PROCESSES
 from landfast.log_lines.processing import PROCESSING
 
-__all__ = ["FIELDS", "INTAKE", "LAYERS", "LINES", "PROCESSES", "PROCESSING", "Line"]
+__all__ = ["ALERTS", "FIELDS", "INTAKE", "LAYERS", "LINES", "OPERATIONS", "PROCESSES", "PROCESSING", "Line"]
 
-LINES: Mapping[str, Line] = MappingProxyType({**INTAKE, **LAYERS, **PROCESSING, **PROCESSES})
+LINES: Mapping[str, Line] = MappingProxyType({**INTAKE, **LAYERS, **PROCESSING, **PROCESSES, **OPERATIONS, **ALERTS})

@@ -12,9 +12,15 @@ INTAKE: Mapping[str, Line] = MappingProxyType(
         "stored": line(INFO, "source type key event", "A new event is in the inbox, and the sender may be answered."),
         "rejected": line(
             "info warning",
-            "source status cause reason others",
+            "source status path cause reason others",
             "A request was refused. It is a warning if a secret of yours made the signature.",
             "Read the reason. `landfast verify-signature` says more about one request.",
+        ),
+        "answers_not_found": line(
+            "warning error",
+            "error",
+            "Callers of an endpoint are told 202: a database cannot say what became of their calls.",
+            "Bring it back; workers have lines of their own about it.",
         ),
         "request_failed": line(ERROR, "source others", "A request met a bug of ours and was answered 500."),
         "diagnosis_failed": line(
@@ -65,6 +71,14 @@ INTAKE: Mapping[str, Line] = MappingProxyType(
             ERROR, "", "What is stored is not remembered, or workers were not woken: slower only."
         ),
         "answer_failed": line(ERROR, "", "A connection could not be told its answer; its sender comes again."),
+        "only_refusals": line(
+            WARNING,
+            "source count seconds cause fix",
+            "Everything that came for this source was refused, for five minutes and more.",
+            "Do as the fix says; `landfast rejected list` shows what was refused.",
+        ),
+        "rates_not_reported": line(WARNING, "error", "Rates and heartbeats of this process are told later."),
+        "reporting_failed": line(ERROR, "", "Telling the rates met a bug of ours; it goes on."),
         "tally_not_reported": line(WARNING, "error", "The counts of this process are kept for the next report."),
         "store_unavailable": line(
             WARNING,

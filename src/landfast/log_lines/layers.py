@@ -31,9 +31,22 @@ LAYERS: Mapping[str, Line] = MappingProxyType(
             "The next partitions of the inbox are not made yet; it is tried again.",
             "Only if it goes on for days: `landfast doctor`.",
         ),
+        "pooled": line(
+            WARNING,
+            "fix",
+            "A pooler such as PgBouncer is in front of the inbox, where nobody can listen: a worker hears of what other"
+            " machines took in at its next poll, within a second.",
+            "Read docs/howto/pgbouncer.md.",
+        ),
         "erased_again": line(
             WARNING, "count fix", "A restored database had brought back erased events; they are erased again."
         ),
+        "retention_pass": line(
+            INFO,
+            "events bodies receipts effects bytes_freed held_back unproven",
+            "What was old enough has been removed.",
+        ),
+        "retention_failed": line(WARNING, "error", "What is old enough was not removed; it is tried again."),
         "cache_unavailable": line(WARNING, "server error", "The shared cache does not answer; the inbox is asked."),
         "cache_available": line(INFO, "server", "The shared cache answers again."),
         "cache_refuses_marks": line(

@@ -14,6 +14,21 @@ PROCESSES: Mapping[str, Line] = MappingProxyType(
         "process_not_started": line(
             ERROR, "role error", "A process could not be started; it is tried again.", "Read the error."
         ),
+        "admin_port_taken": line(
+            WARNING,
+            "error",
+            "Another server has the port of the admin API; this one goes on without it.",
+            "Set `admin_port`, or `--no-admin`.",
+        ),
+        "admin_closed": line(
+            WARNING,
+            "host fix",
+            "The admin API would listen beyond this machine, and there is no token: it does not.",
+            "Make a token, then restart.",
+        ),
+        "admin_question_failed": line(
+            ERROR, "error", "A question of the admin API met something that Landfast did not foresee.", "Report it."
+        ),
         "start_delayed": line(WARNING, "error", "A process cannot work yet, and is tried again."),
         "stopping": line(INFO, "count fix", "Ctrl-C was pressed; so many processes finish what they have in hand."),
         "reload_begun": line(INFO, "folder", "Processes are replaced, one after the other."),
@@ -34,6 +49,12 @@ PROCESSES: Mapping[str, Line] = MappingProxyType(
         ),
         "mount_not_opened": line(
             ERROR, "error", "The mounted inbox cannot be opened, and answers 503.", "Read the error."
+        ),
+        "route_not_settled": line(
+            WARNING,
+            "count error",
+            "A route has answered, and the inbox could not be told; if the sender comes again, the route runs again.",
+            "Read the error.",
         ),
         "mount_close_failed": line(ERROR, "", "The mounted inbox met an error while it closed."),
     }

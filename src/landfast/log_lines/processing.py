@@ -10,12 +10,37 @@ from landfast.log_lines.line import ERROR, INFO, WARNING, Line, line
 PROCESSING: Mapping[str, Line] = MappingProxyType(
     {
         "worker_started": line(INFO, "worker host pid", "A worker begins to claim."),
+        "replay_job": line(INFO, "job state count", "A worker has carried out a replay that an operator asked for."),
+        "replay_job_failed": line(
+            f"{WARNING} {ERROR}",
+            "error",
+            "A replay that an operator asked for did not get on.",
+            "`landfast replay list` has the jobs; `landfast replay resume JOB` goes on with one.",
+        ),
         "worker_failed": line(ERROR, "retry_seconds", "A worker inside your application failed, and starts again."),
         "handler_failed": line(
             WARNING,
             "handler source type key event attempt error then",
             "An attempt failed.",
             "`landfast events show EVENT` has its message and trace.",
+        ),
+        "handler_committed_elsewhere": line(
+            WARNING,
+            "where",
+            "A handler committed on a session of its own, which its receipt does not cover: a retry does it again.",
+            "Use the session that the handler is given, or make that write one that may happen twice.",
+        ),
+        "handler_done": line(
+            INFO,
+            "handler source type key event ms",
+            "A handler is done with an event: what it wrote and its receipt are committed.",
+        ),
+        "no_writes": line(
+            WARNING,
+            "handler fix",
+            "A handler is done and has never used its transaction: what it writes elsewhere is not covered by its"
+            " receipt, and may happen twice. Told once by each worker.",
+            "Write on `tx`, or on the session; `landfast doctor` counts such events.",
         ),
         "dead_letter": line(
             WARNING,
@@ -31,6 +56,12 @@ PROCESSING: Mapping[str, Line] = MappingProxyType(
             "events effect event reason",
             "This worker lacks the master key; what is sealed waits for one that has it.",
             "Give it `seal` or `seal_old`.",
+        ),
+        "parked_unseen": line(
+            WARNING,
+            "count error",
+            "Nobody could look whether the entities of events moved while these were parked; they are tried again in"
+            " half a minute, or at their deadline.",
         ),
         "requeued": line(INFO, "source type count", "Events that waited for a handler have one now."),
         "requeue_failed": line(
@@ -50,6 +81,15 @@ PROCESSING: Mapping[str, Line] = MappingProxyType(
             ERROR, "where", "Where a handler stands after its worker's end."
         ),
         "not_cancelled": line(ERROR, "error", "A handler could not be cancelled."),
+        "wrote_elsewhere": line(
+            WARNING,
+            "database ledger fix",
+            "A handler writes to a database of Django's that is not the ledger's: nobody undoes that when it fails.",
+            "Write it to the ledger's database, or stage an effect.",
+        ),
+        "commit_hooks_still_run": line(
+            WARNING, "seconds", "Functions that a handler gave to Django's `on_commit` take long; they go on alone."
+        ),
         "claims_stopped": line(
             ERROR,
             "breaker reason worker",
@@ -60,6 +100,13 @@ PROCESSING: Mapping[str, Line] = MappingProxyType(
         "handler_breaker_opened": line(
             ERROR, "breaker reason worker", "What a handler depends on is away; its events wait.", "Bring it back."
         ),
+        "dependency_away": line(
+            ERROR,
+            "breaker reason worker",
+            "A dependency does not answer; whatever uses it waits, and loses no attempt.",
+            "Bring it back.",
+        ),
+        "dependency_back": line(INFO, "dependency", "It answers again; what waited is let through at a growing rate."),
         "handler_breaker_closed": line(INFO, "handler", "The handler works again."),
         "leases_not_renewed": line(
             WARNING, "error", "Leases could not be renewed; if they end, others take the events."
@@ -70,7 +117,13 @@ PROCESSING: Mapping[str, Line] = MappingProxyType(
         "suspect_not_given_back": line(
             WARNING, "error", "A suspect could not be given back; its lease ends by itself."
         ),
-        "effect_performed": line(INFO, "effect key", "An effect was carried out."),
+        "effect_performed": line(INFO, "effect key event", "An effect was carried out."),
+        "effect_failed": line(
+            WARNING,
+            "effect event attempt error then",
+            "An effect failed, and is tried again.",
+            "`landfast effects list --state delayed` has its message.",
+        ),
         "effect_dead": line(
             WARNING,
             "effect event reason error",
@@ -86,6 +139,15 @@ PROCESSING: Mapping[str, Line] = MappingProxyType(
         "effects_not_claimed": line(WARNING, "error", "Effects could not be claimed; it is tried again."),
         "effects_settle_failed": line(
             WARNING, "count error", "What became of effects could not be written; they run again."
+        ),
+        "arrival_missed": line(
+            WARNING,
+            "arrival event",
+            "An event that a step waits for was not handled by its deadline.",
+            "The step runs without it, or waits: `landfast events show EVENT --graph`.",
+        ),
+        "step_postponed": line(
+            WARNING, "effect event error", "A step could not have its transaction, or its COMMIT was not answered."
         ),
         "not_prepared": line(ERROR, "event", "An event could not be prepared, by a bug of ours; its attempt failed."),
         "not_judged": line(ERROR, "event handler effect error", "A failure could not be judged, by a bug of ours."),

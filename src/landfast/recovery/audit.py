@@ -41,6 +41,8 @@ class Audit:
     unproven: tuple[str, ...] = ()
     """Some of them, by source and key."""
     doubled: int = 0
+    proven: int = 0
+    """Up to this line every event has its receipts, and no line can appear any more."""
 
 
 def _nobody(_walked: int, _newest: int) -> None: ...
@@ -90,7 +92,7 @@ async def audit(
                 seen = mark
                 await ledger.set_audit_mark(identity, mark)
         report(at - began_at, newest - began_at)
-    return Audit(began_at, at, looked_at, lacking, tuple(unproven), doubled)
+    return Audit(began_at, at, looked_at, lacking, tuple(unproven), doubled, proven)
 
 
 async def _newest_common(marks: Sequence[Mark], ledger: Audited, identity: InboxId) -> int:

@@ -14,25 +14,42 @@ REPLAY_POLICY = "manual"
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
+    """An event that waits for an operator, and why: what a function of `inbox.on_dead` is given."""
+
     event_id: str
+    """Landfast's own, of 32 hex digits: what `landfast dead show` takes."""
     source: str
+    """The name that it is configured under."""
     key: str
+    """The sender's id of the event, or a digest."""
     type: str
+    """In the sender's words."""
     body: bytes
+    """Exactly as it came."""
     headers: bytes
+    """Of the first delivery, as JSON."""
     reason: str
+    """Why Landfast gave up, in one word."""
     handler: str
+    """The one that failed; empty where none was tried."""
     error: str
     """The error's class."""
     message: str
+    """The error's text. It may hold what the sender sent."""
     trace: str
+    """The error's stack."""
     attempts: int
     """Counted ones, of the handler that failed, in the run that died."""
     run: int
+    """1, and one more for each replay."""
     received_at: datetime
+    """When its first delivery came."""
     first_failed_at: datetime | None
+    """When its first attempt of this run failed."""
     died_at: datetime | None
+    """When it became a dead letter."""
     replay_policy: str = REPLAY_POLICY
+    """Always `manual`: an operator replays, after the fix."""
 
 
 def dead_letter(record: EventRecord) -> DeadLetter | None:

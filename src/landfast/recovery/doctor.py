@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -13,6 +14,7 @@ from landfast.domain.effect import UNKNOWN_EFFECT, EffectState
 from landfast.domain.errors import LandfastError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
+from landfast.domain.outcome import NO_WRITES
 from landfast.ports.inbox import Archive, Inbox, Switchboard, Workbench
 from landfast.ports.ledger import EffectStore, Ledger, ReceiptStore
 from landfast.ports.store import Store
@@ -36,6 +38,12 @@ COUNT_AT_MOST = 10_000
 EFFECTS_LOOKED_AT = 1_000
 """Of those that wait, the newest: a name that is missing in the code shows up among them."""
 
+LINES_LOOKED_AT = 1_000
+"""Of the history, the newest: a handler that never uses its transaction shows up among them."""
+
+FINISHED = frozenset({"done", NO_WRITES})
+"""Outcomes of attempts at whose end the handler's transaction was committed."""
+
 REPEATS = "repeats:"
 """What the meters of an intake are called that count them, before the source's name."""
 
@@ -57,7 +65,8 @@ class Check:
     fix: str = ""
 
 
-async def examine_inbox(inbox: Inbox, *, now: datetime) -> Sequence[Check]:
+async def examine_inbox(inbox: Inbox, *, now: datetime, meant: Collection[str] = frozenset()) -> Sequence[Check]:
+    """`meant` are handlers that say that they write nothing."""
     store = await _problems("inbox", inbox)
     if store.level is Level.FAIL:
         return [store]  # whatever is asked of it next may fail for the same reason, in worse words
@@ -71,7 +80,8 @@ async def examine_inbox(inbox: Inbox, *, now: datetime) -> Sequence[Check]:
         await _suspects(inbox),
         *await _paused(inbox),
         *await _breakers(inbox),
-        *await _boots(inbox, now - timedelta(seconds=LONG_DELAY_SECONDS)),
+        await _unwritten(inbox, meant),
+        *await _boots(inbox),
     ]
 
 
@@ -79,7 +89,8 @@ async def examine_ledger(ledger: Ledger) -> Sequence[Check]:
     store = await _problems("ledger", ledger)
     if store.level is Level.FAIL:
         return [store]
-    return [store, await _effects(ledger), await _unknown_effects(ledger)]
+    cautions = [_caution("ledger", sentence) for sentence in await ledger.cautions()]
+    return [store, *cautions, await _effects(ledger), await _unknown_effects(ledger)]
 
 
 async def examine_binding(inbox: Archive, ledger: ReceiptStore) -> Check:
@@ -99,8 +110,9 @@ def failed(name: str, error: LandfastError) -> Check:
     return Check(name, Level.FAIL, str(error))
 
 
-def is_well(checks: Sequence[Check]) -> bool:
-    return all(check.level is not Level.FAIL for check in checks)
+def is_well(checks: Sequence[Check], *, strict: bool = False) -> bool:
+    """`strict`: a warning is one too many."""
+    return all(check.level is Level.OK or (check.level is Level.WARN and not strict) for check in checks)
 
 
 async def _problems(name: str, store: Store) -> Check:
@@ -111,6 +123,12 @@ async def _problems(name: str, store: Store) -> Check:
     what = [re.sub(rf"[;:] {MIGRATE}$", "", sentence).removeprefix(f"{name}: ") for sentence in found]
     fix = MIGRATE if any(sentence.endswith(MIGRATE) for sentence in found) else "put back what was changed"
     return Check(name, Level.FAIL, "; ".join(what), fix)
+
+
+def _caution(name: str, sentence: str) -> Check:
+    """What is behind its last semicolon is the fix."""
+    what, _, fix = sentence.removeprefix(f"{name}: ").rpartition("; ")
+    return Check(name, Level.WARN, what or fix, fix if what else "")
 
 
 async def _states(inbox: Archive, state: State, fix: str) -> Check:
@@ -164,7 +182,7 @@ async def _paused(inbox: Switchboard) -> Sequence[Check]:
         Check(
             "paused",
             Level.WARN,
-            f"{one.kind} {one.name}, since {one.at:%Y-%m-%d %H:%M:%S} by {one.who}{f': {one.why}' if one.why else ''}",
+            f"{one.kind} {one.name}, since {one.at:%Y-%m-%d %H:%M:%SZ} by {one.who}{f': {one.why}' if one.why else ''}",
             f"when it may go on: landfast resume {one.name}",
         )
         for one in found
@@ -179,25 +197,33 @@ async def _breakers(inbox: Switchboard) -> Sequence[Check]:
     return [Check("breakers", Level.FAIL, f"{one.name} is open: {one.why}", fix) for one in found]
 
 
-async def _boots(inbox: Archive, before: datetime) -> Sequence[Check]:
+async def _unwritten(inbox: Archive, meant: Collection[str]) -> Check:
+    """By the newest lines, so that it is quiet soon after the handler was mended. One that writes for some events and
+    not for others is nothing to warn of."""
+    name, outcomes = "uncovered writes", Counter[tuple[str, bool]]()
+    for line in await inbox.lately(limit=LINES_LOOKED_AT):
+        outcomes.update((one.handler, one.outcome == NO_WRITES) for one in line.attempts if one.outcome in FINISHED)
+    never = {
+        handler: count
+        for (handler, is_unwritten), count in outcomes.items()
+        if is_unwritten and handler not in meant and not outcomes[handler, False]
+    }
+    if not never:
+        return Check(name, Level.OK, "none was seen lately")
+    told = ", ".join(f"{handler} ({count:,})" for handler, count in sorted(never.items()))
+    fix = "write on tx, or on the session that it is given; if it is meant to write nothing, on(..., writes=False)"
+    found = f"done and never used their transaction lately, so what they write may happen twice: {told}"
+    return Check(name, Level.WARN, found, fix)
+
+
+async def _boots(inbox: Archive) -> Sequence[Check]:
     census = await inbox.census()
-    ready = Check("ready events", Level.OK, f"none for longer than {LONG_DELAY_SECONDS / 60:.0f} minutes")
-    if census.oldest_ready is not None and census.oldest_ready < before:
-        fix = "see that a worker runs and keeps up: landfast serve, or landfast work"
-        ready = Check(
-            "ready events", Level.WARN, f"the oldest waits since {census.oldest_ready:%Y-%m-%d %H:%M:%S}", fix
-        )
-    ready_and_trusted = [ready, *_foreign_marks(census), *_repeats(census)]
+    trusted = [*_foreign_marks(census), *_repeats(census)]
     if not census.unclean_boots:
-        return [
-            *ready_and_trusted,
-            Check("intake boots", Level.OK, f"{census.running_boots} running, all others ended in order"),
-        ]
+        found = f"{census.running_boots} running, all others ended in order"
+        return [*trusted, Check("intake boots", Level.OK, found)]
     fix = "nothing is lost by it; up to a second of counts is missing for each, see landfast proof"
-    return [
-        *ready_and_trusted,
-        Check("intake boots", Level.WARN, f"{census.unclean_boots} ended without a last word", fix),
-    ]
+    return [*trusted, Check("intake boots", Level.WARN, f"{census.unclean_boots} ended without a last word", fix)]
 
 
 def _foreign_marks(census: Census) -> Iterator[Check]:

@@ -30,6 +30,8 @@ async def find_event(archive: Archive, name: str) -> EventRecord | None:
 
 
 async def _by_prefix(archive: Archive, name: str) -> EventId | None:
+    if re.fullmatch(r"[0-9a-f]{1,5}", name):
+        raise UserError(f"event {name!r}: no key is called so, and of an id at least its first 6 digits are needed")
     if not re.fullmatch(r"[0-9a-f]{6,32}", name):
         return None
     found = await archive.expand(name)

@@ -115,7 +115,7 @@ def conclude(
     found = found or elsewhere(census.tallies, census)
     looked_up_nowhere = recount.states.get(None, 0) if recount else 0
     # The same events, counted and looked up: not added.
-    nowhere = max(census.events - sum(census.states.values()), looked_up_nowhere, 0)
+    nowhere = max(census.here - sum(census.states.values()), looked_up_nowhere, 0)
     return Proof(
         equations=tuple(_equations(census, audited, found, recount)),
         lost=sum(boot.missing for boot in census.boots) + nowhere + audited.lacking + found.missing,
@@ -138,8 +138,8 @@ def _equations(census: Census, audited: Audit, found: Elsewhere, recount: Recoun
     yield Equation(
         "every event is in one state",
         ("in the inbox", census.events),
-        tuple((str(state), census.states.get(state, 0)) for state in State),
-        holds=census.events == sum(census.states.values()),
+        (*((str(state), census.states.get(state, 0)) for state in State), *_expired(census)),
+        holds=census.here == sum(census.states.values()),
     )
     done = census.states.get(State.DONE, 0)
     yield Equation(
@@ -211,18 +211,26 @@ def _brought(found: Elsewhere) -> Equation:
     )
 
 
+def _expired(census: Census) -> tuple[tuple[str, int], ...]:
+    """Old enough to be removed, and counted when they were."""
+    removed = sum(census.expired.values())
+    return (("expired", removed),) if removed else ()
+
+
 def _recounted(census: Census, recount: Recount) -> Equation:
     total, nowhere = sum(recount.states.values()), recount.states.get(None, 0)
     terms = tuple((str(state), recount.states.get(state, 0)) for state in State)
-    # What moves meanwhile is in two states or in none; what is stored can only have grown.
-    is_quiet = (recount.before.events, recount.before.states) == (census.events, census.states)
+    # What moves meanwhile is in two states or in none; what is stored can only have grown, and so has what expired.
+    before = recount.before
+    is_quiet = (before.events, before.states, before.expired) == (census.events, census.states, census.expired)
     agrees = not is_quiet or all(census.states.get(state, 0) == recount.states.get(state, 0) for state in State)
+    least, most = before.events - sum(census.expired.values()), census.events - sum(before.expired.values())
     return Equation(
         "every event was looked up",
         ("looked up", total),
         (*terms, ("nowhere", nowhere)) if nowhere else terms,
-        holds=recount.before.events <= total <= census.events and not nowhere and agrees,
-        note="" if recount.before.events <= total <= census.events else f"counted as stored: {census.events:,}",
+        holds=least <= total <= most and not nowhere and agrees,
+        note="" if least <= total <= most else f"counted as stored: {census.here:,}",
     )
 
 

@@ -1,0 +1,1 @@
+"""Alerts at work: look at the inbox, keep what was found, and tell the sinks."""

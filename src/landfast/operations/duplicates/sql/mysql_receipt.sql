@@ -1,0 +1,1 @@
+SELECT min(created_at) FROM landfast_receipt WHERE digest = %(digest)s

@@ -1,0 +1,1 @@
+SELECT count(*), count({column}) FROM {table}
