@@ -1,0 +1,1 @@
+"""What operators change: one module for each subject. The operator log has each of them, before and after."""

@@ -1,0 +1,72 @@
+"""How a page asks: the functions of the table of routes, each with its role, and each answer for itself.
+
+One question that fails takes no page down, and is never shown as an empty table: its part says what went wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+
+from landfast.admin.access.guard import require
+from landfast.admin.desk import Desk
+from landfast.admin.endpoint import call, parameters_of
+from landfast.admin.pages.part import Part
+from landfast.admin.pages.shared import Shared
+from landfast.admin.problems import problem_of
+from landfast.admin.route import Route
+from landfast.admin.routes import ROUTES
+from landfast.domain.access import Operator
+
+QUESTIONS: Mapping[str, Route] = {route.name: route for route in ROUTES if not route.is_change}
+"""By the names that the OpenAPI document has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Who asks, and for what page."""
+
+    desk: Desk
+    request: Request
+    operator: Operator
+    answers: Shared
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        return self.request.query_params
+
+    @property
+    def path(self) -> Mapping[str, Any]:
+        return self.request.path_params
+
+    async def shared(self, name: str, seconds: float, **given: Any) -> Part:
+        """An answer that is as old as that at most: for what costs, and is the same for everybody who may see it."""
+        require(self.request, QUESTIONS[name].role)
+        return await self.answers.get(f"{name} {sorted(given.items())}", seconds, lambda: self(name, **given))
+
+    async def __call__(self, name: str, **given: Any) -> Part:
+        try:
+            route = QUESTIONS[name]
+            require(self.request, route.role)
+            return Part(await call(route, self.desk, parameters_of(route, given), self.operator))
+        except Exception as error:  # noqa: BLE001 - whatever it is, its part of the page says so
+            return Part(problem=problem_of(error))
+
+
+def status_of(parts: Mapping[str, Any]) -> int:
+    """Of the page: that of the worst of its parts."""
+    return max((part.problem.status for part in parts.values() if isinstance(part, Part) and part.problem), default=200)
+
+
+def as_json(parts: Mapping[str, Any]) -> bytes:
+    """What the page was drawn from."""
+    told = {name: (part.problem or part.value) if isinstance(part, Part) else part for name, part in parts.items()}
+    return msgspec.json.encode(told, enc_hook=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,38 @@
+"""Answers that many pages share for a moment: fifty open dashboards ask the inbox as often as one does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from landfast.admin.pages.part import Part
+from landfast.ports.clock import Clock
+
+KEPT_AT_MOST = 200
+"""Answers; some have a filter in their name, and nobody may fill the memory with them."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    until: float = 0.0
+    part: Part = field(default_factory=Part)
+
+
+@dataclass(slots=True)
+class Shared:
+    """A question that failed is not kept: the next page asks again."""
+
+    clock: Clock
+    _kept: dict[str, _Kept] = field(default_factory=dict)
+
+    async def get(self, name: str, seconds: float, ask: Callable[[], Awaitable[Part]]) -> Part:
+        if len(self._kept) >= KEPT_AT_MOST:
+            self._kept.clear()
+        kept = self._kept.setdefault(name, _Kept())
+        async with kept.asking:
+            if self.clock.monotonic() >= kept.until:
+                kept.part = await ask()
+                kept.until = 0.0 if kept.part.problem else self.clock.monotonic() + seconds
+            return kept.part

@@ -1,0 +1,107 @@
+"""The table of pages, as routes: each page, its JSON, and what belongs to all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from landfast.admin.access.guard import require
+from landfast.admin.desk import Desk
+from landfast.admin.pages.ask import Ask, as_json, status_of
+from landfast.admin.pages.commands import do, do_each, form_of, safe_path
+from landfast.admin.pages.filter_box import filter_error, terms
+from landfast.admin.pages.frame import THEME_COOKIE, THEMES, html
+from landfast.admin.pages.notice import take
+from landfast.admin.pages.page import Page
+from landfast.admin.pages.shared import Shared
+from landfast.admin.pages.sidebar import Item, Sidebar
+from landfast.admin.pages.sign_in import sign_in
+from landfast.admin.pages.static_files import YEAR_SECONDS, static
+from landfast.admin.pages.table import PAGES
+from landfast.domain.access import Role
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+async def _no_questions(_ask: Ask) -> Mapping[str, Any]:
+    return {}
+
+
+NOTHING = Page("nothing", "/", "No such page", _no_questions)
+
+
+def pages(desk: Desk, more: Sequence[Page] = (), commands: Sequence[BaseRoute] = ()) -> Sequence[BaseRoute]:
+    """`more` and `commands` are not ours: the demo adds a page, and what its buttons do."""
+    sidebar = Sidebar(desk, [Item(page.name, page.path, page.heading) for page in more])
+    answers = Shared(desk.inbox.clock)
+    routes: list[BaseRoute] = [
+        *commands,
+        Route("/static/{name}", static),
+        Route("/theme", theme, methods=["POST"]),
+        Route("/do/each/{path:path}", partial(do_each, desk=desk), methods=["POST"]),
+        Route("/do/{path:path}", partial(do, desk=desk), methods=["POST"]),
+        Route("/sign-in", sign_in),
+    ]
+    for page in (*more, *PAGES):
+        as_page, as_data = (_shown(page, desk, sidebar, answers, is_json=each) for each in (False, True))
+        routes += [Route(f"{page.path if page.path != '/' else '/overview'}.json", as_data), Route(page.path, as_page)]
+    return [*routes, Route("/{path:path}", _missing(desk, sidebar, answers))]
+
+
+def _missing(desk: Desk, sidebar: Sidebar, answers: Shared) -> Endpoint:
+    """For a person who has mistyped an address; a program is told as the API tells."""
+
+    async def missing(request: Request) -> Response:
+        if request.path_params["path"].startswith("api/") or "text/html" not in request.headers.get("accept", ""):
+            raise HTTPException(404)
+        await sidebar.refresh()
+        ask = Ask(desk, request, require(request, Role.VIEWER), answers)
+        return html(NOTHING, ask, sidebar, {}, terms=terms(desk), status=404)
+
+    return missing
+
+
+def _shown(page: Page, desk: Desk, sidebar: Sidebar, answers: Shared, *, is_json: bool) -> Endpoint:
+    async def shown(request: Request) -> Response:
+        ask = Ask(desk, request, require(request, Role.VIEWER), answers)
+        parts = await page.gather(ask)
+        status = status_of(parts)
+        if is_json or _wants_json(request):
+            return Response(as_json(parts), status, media_type="application/json")
+        await sidebar.refresh()
+        response = html(
+            page,
+            ask,
+            sidebar,
+            {**parts, **page.draw(parts, ask)},
+            terms=terms(desk, sidebar.errors()),
+            filter_error=filter_error(parts),
+            status=status,
+        )
+        take(response, request)
+        return response
+
+    return shown
+
+
+def _wants_json(request: Request) -> bool:
+    accepts = request.headers.get("accept", "")
+    return "application/json" in accepts and "text/html" not in accepts
+
+
+async def theme(request: Request) -> Response:
+    fields = await form_of(request)
+    root = str(request.scope.get("root_path", "")).rstrip("/")
+    response = RedirectResponse(f"{root}{safe_path(fields.get('back', ['/'])[-1])}", 303)
+    chosen = fields.get("theme", [""])[-1]
+    if chosen in THEMES:
+        response.set_cookie(THEME_COOKIE, chosen, max_age=YEAR_SECONDS, samesite="lax", httponly=True)
+    else:
+        response.delete_cookie(THEME_COOKIE)
+    return response

@@ -1,0 +1,1 @@
+"""What operators ask: one module for each subject. Nothing here changes anything."""
