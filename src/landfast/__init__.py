@@ -6,24 +6,47 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from landfast.app import Inbox
+    from landfast.domain.arrival import Arrival
     from landfast.domain.backoff import Backoff
     from landfast.domain.event import Effect, Event
-    from landfast.domain.verdict import GiveUp, RetryLater
+    from landfast.domain.response import Response
+    from landfast.domain.verdict import GiveUp, RetryLater, WaitFor
+    from landfast.processing.handlers.stage import Staged
     from landfast.processing.handlers.transaction import BlockingTransaction, Transaction
+    from landfast.recovery.dead_letters import DeadLetter
 
 __version__ = "0.1.0"
 
-__all__ = ["Backoff", "BlockingTransaction", "Effect", "Event", "GiveUp", "Inbox", "RetryLater", "Transaction"]
+__all__ = [
+    "Arrival",
+    "Backoff",
+    "BlockingTransaction",
+    "DeadLetter",
+    "Effect",
+    "Event",
+    "GiveUp",
+    "Inbox",
+    "Response",
+    "RetryLater",
+    "Staged",
+    "Transaction",
+    "WaitFor",
+]
 
 _HOMES = {
+    "Arrival": "landfast.domain.arrival",
     "Backoff": "landfast.domain.backoff",
     "BlockingTransaction": "landfast.processing.handlers.transaction",
+    "DeadLetter": "landfast.recovery.dead_letters",
     "Effect": "landfast.domain.event",
     "Event": "landfast.domain.event",
     "GiveUp": "landfast.domain.verdict",
     "Inbox": "landfast.app",
+    "Response": "landfast.domain.response",
     "RetryLater": "landfast.domain.verdict",
+    "Staged": "landfast.processing.handlers.stage",
     "Transaction": "landfast.processing.handlers.transaction",
+    "WaitFor": "landfast.domain.verdict",
 }
 
 

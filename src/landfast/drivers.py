@@ -8,9 +8,9 @@ to an `InboxDriver` or a `LedgerDriver`: see docs/howto/write-a-driver.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from landfast.domain.errors import ConfigError
 
@@ -38,10 +38,11 @@ class MakesInbox(Protocol):
 
 class MakesLedger(Protocol):
     def __call__(
-        self, target: str, *, clock: Clock, chance: Chance, seal: Seal | None, concurrency: int, named: str
+        self, target: Any, *, clock: Clock, chance: Chance, seal: Seal | None, concurrency: int, named: str
     ) -> Ledger:
-        """At most `concurrency` handlers have a transaction open at the same time. `named` is the setting that the
-        address is from, for a sentence about what is wrong with it."""
+        """`target` is the address, or what the user gave in its place, such as an engine. At most `concurrency`
+        handlers have a transaction open at the same time. `named` is the setting that it is from, for a sentence about
+        what is wrong with it."""
         ...
 
 
@@ -73,6 +74,10 @@ class LedgerDriver(Driver):
     make: MakesLedger
     has_one_writer: bool = False
     """At most one handler at a time: one worker process with a concurrency of 1, and none of its own for suspects."""
+    offers: Mapping[str, str] = field(default_factory=dict)
+    """Which types handlers may ask for, by module and name, and the kind that the ledger's Scope knows each by."""
+    runs: frozenset[str] = frozenset({"async", "sync"})
+    """Which handlers can use its transaction: `async def`, `def` or both."""
 
     def check_number(self, key: str, number: int) -> None:
         """ConfigError where `concurrency` or `workers` is more than one writer bears."""
@@ -90,15 +95,24 @@ def inbox_driver(scheme: str) -> InboxDriver:
     return _found(scheme, _INBOXES, INBOXES, InboxDriver)
 
 
-def ledger_driver(scheme: str) -> LedgerDriver:
-    """ConfigError where nobody brings it."""
+def ledger_driver(scheme: str, given: object = None) -> LedgerDriver:
+    """ConfigError where nobody brings it. `given` is what stands in the address's place, such as an engine, or the
+    address of a scheme whose driver depends on it."""
+    if scheme in _LEDGERS_OF_STACKS and (scheme in _STACKS_WITH_ADDRESSES or not isinstance(given, str)):
+        return _LEDGERS_OF_STACKS[scheme](given)
     return _found(scheme, _LEDGERS, LEDGERS, LedgerDriver)
+
+
+def scheme_of(given: object) -> str | None:
+    """Of an object of the user's that can be a ledger, by its class: nothing is imported to tell."""
+    names = (f"{base.__module__}.{base.__qualname__}" for base in type(given).__mro__)
+    return next((_SCHEMES_OF_CLASSES[name] for name in names if name in _SCHEMES_OF_CLASSES), None)
 
 
 def _found(scheme: str, own: Mapping[str, D], group: str, kind: type[D]) -> D:
     driver = own.get(scheme) or _brought(scheme, group)
     if driver is None:
-        known = ", ".join(sorted({*own, *_names(group)}))
+        known = ", ".join(sorted({*own, *_names(group), "django", *(["mysql"] if group == LEDGERS else [])}))
         # Of the address only the scheme is repeated: the rest may hold a password.
         raise ConfigError(f"{scheme!r} is no kind of database that is installed; the known ones are {known}")
     if not isinstance(driver, kind):
@@ -144,10 +158,10 @@ def _sqlite_wakeup(_target: str, inbox: InboxId) -> Wakeup:
     return DatagramWakeup(inbox)
 
 
-def _postgres_wakeup(target: str, _inbox: InboxId) -> Wakeup:
+def _postgres_wakeup(target: str, inbox: InboxId) -> Wakeup:
     from landfast.wakeups.notify import NotifyWakeup
 
-    return NotifyWakeup(target)
+    return NotifyWakeup(target, inbox)
 
 
 def _sqlite_ledger(
@@ -173,13 +187,102 @@ def _postgres_ledger(
     return PostgresLedger(target, clock=clock, chance=chance, pool=pool, named=named, seal=seal)
 
 
+def _sqlalchemy(given: object) -> LedgerDriver:
+    from landfast.ledgers.sqlalchemy.driver import driver_of
+
+    return LedgerDriver(**driver_of(given))
+
+
+def _mysql(given: object) -> LedgerDriver:
+    from landfast.ledgers.sqlalchemy.mysql_address import driver_of
+
+    return LedgerDriver(**driver_of(str(given)))
+
+
+def _psycopg(given: object) -> LedgerDriver:
+    is_async = any(base.__name__ == "AsyncConnectionPool" for base in type(given).__mro__)
+    return LedgerDriver(
+        title=f"psycopg {'AsyncConnectionPool' if is_async else 'ConnectionPool'}",
+        make=_psycopg_ledger,
+        offers={f"psycopg.{'AsyncConnection' if is_async else 'Connection'}": "connection"},
+        runs=frozenset({"async" if is_async else "sync"}),
+    )
+
+
+def _psycopg_ledger(
+    target: Any,
+    *,
+    clock: Clock,
+    chance: Chance,
+    seal: Seal | None,
+    concurrency: int,  # noqa: ARG001 - the user's pool has its own size
+    named: str,
+) -> Ledger:
+    from landfast.ledgers.psycopg import AsyncPsycopgLedger, BlockingPsycopgLedger
+
+    kind = AsyncPsycopgLedger if "async" in _psycopg(target).runs else BlockingPsycopgLedger
+    return kind(target, clock=clock, chance=chance, named=named, seal=seal)
+
+
+def _django_inbox(target: str, *, clock: Clock, chance: Chance, seal: Seal | None) -> Inbox:
+    scheme, address = _where_django_is(target)
+    return inbox_driver(scheme).make(address, clock=clock, chance=chance, seal=seal)
+
+
+def _django_wakeup(target: str, inbox: InboxId) -> Wakeup:
+    scheme, address = _where_django_is(target)
+    return inbox_driver(scheme).wakeup(address, inbox)
+
+
+def _where_django_is(target: str) -> tuple[str, str]:
+    from landfast.ledgers.django import databases
+
+    return databases.inbox_address(target)
+
+
+def _django_ledger_driver(given: object) -> LedgerDriver:
+    from landfast.ledgers.django.driver import driver_of
+
+    return LedgerDriver(**driver_of(str(given)))
+
+
 _INBOXES: Mapping[str, InboxDriver] = {
     "sqlite": InboxDriver(
         title="SQLite", is_file=True, make=_sqlite_inbox, wakeup=_sqlite_wakeup, kept_by="every ack fsynced"
     ),
     "postgresql": InboxDriver(title="PostgreSQL", is_url=True, make=_postgres_inbox, wakeup=_postgres_wakeup),
+    "django": InboxDriver(title="Django", make=_django_inbox, wakeup=_django_wakeup),
 }
 _LEDGERS: Mapping[str, LedgerDriver] = {
-    "sqlite": LedgerDriver(title="SQLite", is_file=True, make=_sqlite_ledger, has_one_writer=True),
-    "postgresql": LedgerDriver(title="PostgreSQL", is_url=True, make=_postgres_ledger),
+    "sqlite": LedgerDriver(
+        title="SQLite",
+        is_file=True,
+        make=_sqlite_ledger,
+        has_one_writer=True,
+        offers={"sqlite3.Connection": "connection"},
+    ),
+    "postgresql": LedgerDriver(
+        title="PostgreSQL",
+        is_url=True,
+        make=_postgres_ledger,
+        offers={"asyncpg.connection.Connection": "connection", "asyncpg.pool.PoolConnectionProxy": "connection"},
+    ),
 }
+_LEDGERS_OF_STACKS: Mapping[str, Callable[[object], LedgerDriver]] = {
+    "django": _django_ledger_driver,
+    "mysql": _mysql,
+    "psycopg": _psycopg,
+    "sqlalchemy": _sqlalchemy,
+}
+"""Those that depend on what is given: an engine, a pool, or the name of a database of Django's."""
+_STACKS_WITH_ADDRESSES = ("django", "mysql")
+_SCHEMES_OF_CLASSES: Mapping[str, str] = {
+    "sqlalchemy.engine.base.Engine": "sqlalchemy",
+    "sqlalchemy.ext.asyncio.engine.AsyncEngine": "sqlalchemy",
+    "sqlalchemy.orm.session.sessionmaker": "sqlalchemy",
+    "sqlalchemy.ext.asyncio.session.async_sessionmaker": "sqlalchemy",
+    "sqlalchemy.orm.scoping.scoped_session": "sqlalchemy",
+    "psycopg_pool.pool_async.AsyncConnectionPool": "psycopg",
+    "psycopg_pool.pool.ConnectionPool": "psycopg",
+}
+"""By module and name: which of these an object means."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
+import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -14,6 +16,9 @@ Jobs = SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]] | None]
 
 STOP_WITHIN_SECONDS = 1.0
 """For a thread to end that has nothing left to do. One that still waits for a disk ends with the process."""
+
+FORKS_AFTER_SECONDS = 10.0
+"""A fork waits so long for a job to end, and then no longer: a disk may never answer."""
 
 
 class OwnThread:
@@ -26,6 +31,8 @@ class OwnThread:
         self._jobs: Jobs = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._current: asyncio.Future[Any] | None = None
+        self._at_work = threading.Lock()
+        _ALL.add(self)
 
     async def run(self, job: Callable[[], T]) -> T:
         """A caller that is cancelled leaves the job to finish, or not to begin, in its place in the queue."""
@@ -55,7 +62,8 @@ class OwnThread:
             if not self._current.cancelled():
                 result, error = None, None
                 try:
-                    result = job()
+                    with self._at_work:
+                        result = job()
                 except BaseException as raised:  # noqa: BLE001 - whatever it is, it is the caller's to handle
                     error = raised
                 _tell(self._current, result, error)
@@ -63,6 +71,33 @@ class OwnThread:
             # Nothing of the last job may stay alive here until the next one comes.
             del asked, job
             self._current = None
+
+    def pause(self) -> bool:
+        """Until `go_on`, between two jobs. A job that forks cannot be waited for by itself."""
+        if threading.current_thread() is self._thread:
+            return False
+        return self._at_work.acquire(timeout=FORKS_AFTER_SECONDS)
+
+    def go_on(self) -> None:
+        self._at_work.release()
+
+
+_ALL: weakref.WeakSet[OwnThread] = weakref.WeakSet()
+_PAUSED: list[OwnThread] = []
+
+
+def _pause_all() -> None:
+    """Before a fork. Within a job SQLite holds locks, and a child would inherit that they are held, without the thread
+    that gives them back: it could never write to the same file again."""
+    _PAUSED[:] = [each for each in list(_ALL) if each.pause()]
+
+
+def _all_go_on() -> None:
+    while _PAUSED:
+        _PAUSED.pop().go_on()
+
+
+os.register_at_fork(before=_pause_all, after_in_parent=_all_go_on, after_in_child=_all_go_on)
 
 
 def _tell(answer: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
+from landfast.app.disks import disks
 from landfast.app.durability_watch import DurabilityWatch, WatchedJournal, watching
+from landfast.app.reporting import Reporter, reporting
 from landfast.app.seen_cache import seen_cache
 from landfast.app.stores import make_wakeup, open_inbox, seal_of
 from landfast.config import Settings
 from landfast.domain.errors import ConfigError, JournalUnavailableError
+from landfast.domain.metering import Meters
 from landfast.intake.counting.tally import Tally
 from landfast.intake.durability.drain import Drainer
 from landfast.intake.durability.outage import Outage
@@ -28,6 +32,7 @@ from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
 from landfast.recovery.doctor import Check, Level
 from landfast.sealing import Seal
+from landfast.telemetry import metrics
 
 LARGE_BACKLOG_MESSAGES = 10_000
 """Messages that wait: at a few thousand a second, some seconds of work. More for long means too few drainers."""
@@ -130,10 +135,20 @@ async def open_drainer(settings: Settings, clock: Clock, chance: Chance) -> Asyn
     ):
         wakeup = make_wakeup(settings.store, await inbox.identity())
         await wakeup.open()
+        reporter = _reporter(settings, inbox, backlog, clock)
         try:
-            yield Draining(backlog, inbox, watch=watch, seen=seen, wakeup=wakeup, clock=clock)
+            with metrics.refreshed_by(lambda: metrics.JOURNAL.set(backlog.waiting)):
+                async with reporting(reporter):
+                    yield Draining(backlog, inbox, watch=watch, seen=seen, wakeup=wakeup, clock=clock)
         finally:
             await wakeup.close()
+
+
+def _reporter(settings: Settings, inbox: Inbox, backlog: JetStreamBacklog, clock: Clock) -> Reporter:
+    def doing() -> Mapping[str, Any]:
+        return {"journal_backlog": backlog.waiting, "disks": disks(settings)}
+
+    return Reporter(inbox, Meters(), boot=inbox.boot, role="drainer", clock=clock, doing=doing)
 
 
 async def examine_journal(settings: Settings) -> Sequence[Check]:

@@ -30,6 +30,7 @@ from landfast.ports.seen import Seen
 from landfast.ports.wakeup import Wakeup
 from landfast.recovery.doctor import Check, Level
 from landfast.sealing import Seal
+from landfast.telemetry import metrics
 
 NAMED_EVENTS = 10
 """Events that the doctor names of those that are set aside: enough to start looking."""
@@ -99,6 +100,8 @@ async def journal_chain(
             yield JournalChain(alone, lambda: alone.where, name, unsafe=lambda: watch.unsafe)
             return
         spool = await stack.enter_async_context(_spool(settings, settings.spool, inbox.boot, clock, seal))
+        # By whoever has it, because the inbox may be what is away.
+        stack.enter_context(metrics.refreshed_by(lambda: metrics.SPOOL.set(spool.waiting)))
         # It may come back as an older self: what it has forgotten must not be a duplicate.
         outage = Outage(
             clock, where=name, then="the spool takes over", on_begin=seen.clear, waiting=lambda: spool.waiting

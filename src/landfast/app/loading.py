@@ -13,6 +13,9 @@ from landfast.app.inbox import Inbox
 from landfast.config import nearest
 from landfast.domain.errors import AppError, LandfastError
 
+SIDECAR = "landfast.app.sidecar:inbox"
+"""The application of somebody who has none."""
+
 
 def load(app: str) -> Inbox:
     """The Inbox that `app` names: `shop:inbox`, `shop` (its only Inbox), `shop.py` or `shop.py:inbox`."""

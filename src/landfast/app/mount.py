@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from landfast import telemetry
+from landfast.app.host_log import show_lines
+from landfast.app.life import Life
 from landfast.app.mounted_worker import InlineWorker, OpenWorker
 from landfast.app.system_clock import SystemChance
+from landfast.domain.answer import Answer
 from landfast.domain.errors import LandfastError, OverloadedError
 from landfast.intake.answers import later
 from landfast.intake.receive import Intake
-from landfast.web.asgi import asgi_app
+from landfast.web.asgi import asgi_app, send_answer
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -33,7 +37,11 @@ class Mounted:
     ) -> None:
         self._intake = intake
         self._worker = worker
-        self._life: _Life | None = None
+        self._life: Life[App] | None = None
+
+    def another(self) -> Mounted:
+        """The same once more, for another process or loop."""
+        return Mounted(self._intake, self._worker)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -63,7 +71,8 @@ class Mounted:
 
     async def _open(self) -> App:
         if self._life is None or self._life.is_over:
-            self._life = _Life(self._intake, self._worker)
+            show_lines()
+            self._life = Life(partial(_serving, self._intake, self._worker))
         return await self._life.opened()
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -79,64 +88,32 @@ class Mounted:
         await send({"type": "lifespan.shutdown.complete"})
 
 
-class _Life:
-    """One opening, from start to end in one task: whoever asked first may be gone when it ends."""
-
-    def __init__(
-        self,
-        intake: Callable[[], AbstractAsyncContextManager[Intake]],
-        worker: OpenWorker | None,
-    ) -> None:
-        self._app: asyncio.Future[App] = asyncio.get_running_loop().create_future()
-        self._ending = asyncio.Event()
-        self._task = asyncio.create_task(self._run(intake, worker))
-
-    @property
-    def is_over(self) -> bool:
-        return self._task.done()
-
-    async def opened(self) -> App:
-        return await asyncio.shield(self._app)
-
-    async def close(self) -> None:
-        self._ending.set()
-        await self._task
-
-    async def _run(
-        self,
-        open_intake: Callable[[], AbstractAsyncContextManager[Intake]],
-        open_worker: OpenWorker | None,
-    ) -> None:
-        try:
-            async with open_intake() as intake:
-                if open_worker is None:
-                    self._app.set_result(asgi_app(intake))
-                    await self._ending.wait()
-                else:
-                    await self._serve(intake, InlineWorker(open_worker, self._ending))
-        except Exception as error:  # noqa: BLE001 - handed to whoever waits for the opening
-            if self._app.done():
-                telemetry.error("mount_close_failed", trace=error)
-            else:
-                self._app.set_exception(error)
-
-    async def _serve(self, intake: Intake, worker: InlineWorker) -> None:
-        """Until the end. A worker that fails meanwhile is not intake's business."""
-        ready = intake.ready
+@asynccontextmanager
+async def _serving(
+    open_intake: Callable[[], AbstractAsyncContextManager[Intake]], open_worker: OpenWorker | None
+) -> AsyncIterator[App]:
+    """A worker that fails meanwhile is not intake's business."""
+    async with open_intake() as intake:
+        if open_worker is None:
+            yield asgi_app(intake)
+            return
+        ending, ready = asyncio.Event(), intake.ready
+        worker = InlineWorker(open_worker, ending)
         intake.ready = lambda: worker.added_to(ready())
         working = asyncio.create_task(worker.run())
         try:
             await worker.opened
-            self._app.set_result(asgi_app(intake))
-            await self._ending.wait()
+            yield asgi_app(intake)
         finally:
-            self._ending.set()
+            ending.set()
             worker.stop()
             await working
 
 
+def turned_away() -> Answer:
+    """What senders are told while nothing can be taken in."""
+    return later(OverloadedError.answer, SystemChance())
+
+
 async def _overloaded(scope: Message, receive: Receive, send: Send) -> None:  # noqa: ARG001 - ASGI's signature
-    answer = later(OverloadedError.answer, SystemChance())
-    headers = [(b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body)), *answer.headers]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body})
+    await send_answer(send, turned_away())

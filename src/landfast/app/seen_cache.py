@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from landfast.caches.local import LocalSeen
 from landfast.config import Server, Settings
 from landfast.domain.errors import ConfigError
+from landfast.intake.lookups import telling_misses
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.seen import Seen
 
@@ -21,16 +22,19 @@ if TYPE_CHECKING:  # late below: its client takes a third of a process's start, 
 async def seen_cache(settings: Settings, inbox: Origin, clock: Clock, chance: Chance) -> AsyncIterator[Seen]:
     """Neither the server nor the inbox need be there yet: it is believed once both have answered."""
     if settings.redis is None:
-        yield LocalSeen()
+        seen = LocalSeen()
+        with telling_misses(seen):
+            yield seen
         return
     from landfast.caches.shared import SharedSeen
 
-    seen = SharedSeen(marks_at(settings.redis, chance.bytes(8)), inbox, clock=clock, name=str(settings.redis))
-    seen.start()
+    shared = SharedSeen(marks_at(settings.redis, chance.bytes(8)), inbox, clock=clock, name=str(settings.redis))
+    shared.start()
     try:
-        yield seen
+        with telling_misses(shared):
+            yield shared
     finally:
-        await seen.close()
+        await shared.close()
 
 
 def marks_at(server: Server, boot: bytes) -> RedisMarks:

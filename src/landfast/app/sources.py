@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import os
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from landfast.app.source_ages import ages_of
 from landfast.config import Settings, SourceSettings, nearest
+from landfast.config.dotenv import dotenv
 from landfast.domain.delivery import ALWAYS_SIBLINGS, NO_SIBLINGS, Siblings
 from landfast.domain.errors import ConfigError
 from landfast.domain.patterns import matches
@@ -16,18 +20,26 @@ from landfast.domain.unhandled import Unhandled, Wants
 from landfast.intake.source import Source
 from landfast.ports.provider import Secret
 from landfast.processing.handlers.registry import Registry
-from landfast.providers import Profile, provider
-from landfast.providers.secrets import load_secret
+
+if TYPE_CHECKING:  # a hundred and more providers: imported with the first source
+    from landfast.providers import Profile
 
 NOT_BOTH = "take the type out of ignore, or remove the handler"
 
 
 def profile_of(settings: SourceSettings) -> Profile:
+    from landfast.providers import endpoint, provider
+
+    if settings.endpoint is not None:
+        if settings.provider == endpoint.LOOPBACK:
+            return endpoint.loopback_profile()
+        return endpoint.endpoint_profile(profile_of(replace(settings, endpoint=None)))
     try:
         return provider(
             settings.provider,
             dedup=settings.dedup,
             dedup_key=settings.dedup_key,
+            ordered_by=settings.ordered_by,
             described=settings.described,
             **settings.options,
         )
@@ -41,13 +53,15 @@ def secrets_of(settings: SourceSettings, folder: Path) -> tuple[Secret, ...]:
 
 
 def secret_of(settings: SourceSettings, number: int, folder: Path) -> Secret:
+    from landfast.providers.secrets import load_secret
+
     given = settings.secrets[number]
     name = given.name or f"{number + 1}"
     secret = load_secret(
         given.value,
         provider=profile_of(settings),
         name=f"source {settings.name}: secret {name}",
-        environ=os.environ,
+        environ=ChainMap(os.environ, dotenv(folder)),
         read_file=lambda path: (folder / path).read_bytes(),
         active_from=given.start,
         retired_at=given.end,
@@ -79,16 +93,19 @@ def source_of(settings: SourceSettings, overall: Settings) -> Source:
         binds_proofs=settings.same_proof == "hold",
         siblings=_siblings(settings, profile),
         # The time of an object tells nothing about the age of an event.
-        memory=math.inf if profile.time_of_object else overall.dedup_memory,
+        memory=math.inf if profile.time_of_object else ages_of(settings, profile, overall).memory,
         rate=settings.rate,
         key_rate=settings.key_rate,
         event_rate=settings.event_rate,
         byte_rate=settings.byte_rate,
         allow_from=settings.allow_from,
+        endpoint=settings.endpoint,
     )
 
 
 def _is_strict(settings: SourceSettings, profile: Profile, overall: Settings) -> bool:
+    if settings.endpoint is not None:  # another body is refused there, and not held
+        return False
     if settings.same_key is None:
         return overall.preset == "critical" and not profile.body_varies
     return settings.same_key == "hold"
@@ -114,8 +131,9 @@ def wants_of(settings: SourceSettings) -> Wants:
     return Wants(Unhandled(settings.unhandled), settings.ignore)
 
 
-def check_handlers(registry: Registry, sources: Iterable[str]) -> None:
-    """A handler for a source that does not exist would never run, and nobody would be told."""
+def check_handlers(registry: Registry, sources: Mapping[str, SourceSettings]) -> None:
+    """A handler for a source that does not exist would never run, and nobody would be told. One that asks for order
+    where no event says what it is about would run without any."""
     known = list(sources)
     if not known:
         raise ConfigError("there is no source; add one with inbox.source(...) or as [sources.NAME] in landfast.toml")
@@ -123,6 +141,38 @@ def check_handlers(registry: Registry, sources: Iterable[str]) -> None:
         if handler.source not in known:
             hint = nearest(handler.source, known) or f"; there are {', '.join(known)}"
             raise ConfigError(f"handler {handler.name}: there is no source {handler.source!r}{hint}")
+        if handler.ordered and profile_of(sources[handler.source]).entity is None:
+            raise ConfigError(
+                f"handler {handler.name}: ordered=True needs an entity, and source {handler.source} names none;"
+                ' say where it stands, such as ordered_by="data.object.id", in the source'
+            )
+
+
+def check_dependencies(registry: Registry) -> None:
+    """A rate for something that nobody uses limits nothing, and nobody would be told."""
+    for name in registry.dependencies:
+        if name not in registry.used:
+            hint = nearest(name, registry.used) or "; write uses=[...] at a handler or an effect, or remove it"
+            raise ConfigError(f"dependency {name}: nothing uses it{hint}")
+
+
+def routed(name: str, sources: Mapping[str, SourceSettings], registry: Registry, folder: Path) -> SourceSettings:
+    """The source, if a route of the host's may process its events: no worker may settle them meanwhile."""
+    settings = sources.get(name)
+    if settings is None:
+        hint = nearest(name, sources) or f"; there are {', '.join(sources) or 'none'}"
+        raise ConfigError(f"middleware: there is no source {name!r}{hint}")
+    handlers = [handler.name for handler in registry.handlers if handler.source == name]
+    if handlers:
+        raise ConfigError(
+            f"middleware: source {name} has the handler {handlers[0]}; give it a route or handlers, not both"
+        )
+    if settings.ignore or settings.unhandled != Unhandled.KEEP:
+        raise ConfigError(
+            f"middleware: source {name} must have neither ignore nor unhandled; its route sees all events"
+        )
+    check_secrets([settings], folder)
+    return settings
 
 
 def ignored_handlers(registry: Registry, sources: Mapping[str, SourceSettings]) -> Sequence[tuple[str, str]]:

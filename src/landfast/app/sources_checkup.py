@@ -10,12 +10,15 @@ from landfast.app.exposure import examine_exposure
 from landfast.app.sources import profile_of, source_of
 from landfast.config import Settings, SourceSettings
 from landfast.domain.delivery import NO_SIBLINGS, Siblings, siblings_in_words
+from landfast.domain.endpoint import Endpoint, OnFailure
 from landfast.domain.errors import LandfastError
 from landfast.intake.source import Source
 from landfast.ports.provider import PublicKey, Secret
 from landfast.providers import Profile
 from landfast.providers.coverage import unsigned_headers
 from landfast.providers.dedup import places_read, reads_type
+from landfast.providers.endpoint import LOOPBACK
+from landfast.providers.mistaken_secrets import mistaken
 from landfast.providers.secrets import SECRET_BYTES_AT_LEAST
 from landfast.recovery.doctor import Check, Level
 
@@ -47,10 +50,15 @@ def examine_sources(declared: Iterable[SourceSettings], overall: Settings, *, no
 def _examined(source: Source, settings: SourceSettings, now: float) -> Iterator[Check]:
     name, profile, active = f"source {source.name}", profile_of(settings), source.active(now)
     count = f"{len(active)} active {'secret' if len(active) == 1 else 'secrets'}"
+    if source.endpoint is not None:
+        yield from _of_the_endpoint(name, source.endpoint, profile)
+    if not settings.secrets and source.endpoint is not None:
+        return
     if active:
         yield Check(name, Level.OK, f"{profile.name}, {count}")
     else:
         yield Check(name, Level.FAIL, "no secret is active now", "give one whose from has come and whose until has not")
+    yield from _mistaken(name, source, profile)
     if source.siblings is not None:
         yield _of_the_type(name, profile, source.siblings)
     warnings = (
@@ -61,6 +69,30 @@ def _examined(source: Source, settings: SourceSettings, now: float) -> Iterator[
     )
     for found, fix in warnings:
         yield Check(name, Level.WARN, found, fix)
+
+
+def _of_the_endpoint(name: str, endpoint: Endpoint, profile: Profile) -> Iterator[Check]:
+    told = "the stored failure" if endpoint.failed is OnFailure.ANSWER else "a fresh run"
+    found = f"endpoint {endpoint.path}: callers wait {endpoint.wait:g} s; a key that has failed gets {told}"
+    yield Check(name, Level.OK, found)
+    if profile.name == LOOPBACK:
+        found = f"it asks for no proof: whoever runs a program on this machine can call {endpoint.path}"
+        yield Check(name, Level.WARN, found, "give it secrets, unless all programs here may")
+    elif profile.coverage == "yes" and unsigned_headers(profile.scheme, "header:Idempotency-Key"):
+        captured = "who captured a call can send it again under another key, or to another endpoint with this secret"
+        found = f"{profile.name} does not sign Idempotency-Key: {captured}"
+        fix = "leave provider out: what it signs then has time, path and key in it; or let calls come over https only"
+        yield Check(name, Level.WARN, found, fix)
+
+
+def _mistaken(name: str, source: Source, profile: Profile) -> Iterator[Check]:
+    """Another key of the same provider, where a secret is its text. Of those that are decoded, loading says it."""
+    for secret in source.secrets:
+        wrong = mistaken(profile.name, secret.key.decode("latin-1"))
+        if wrong is not None:
+            level = Level.FAIL if wrong.is_certain else Level.WARN
+            found = f"secret {secret.name!r} begins with {wrong.begins}: it is {wrong.what}, and no signing secret"
+            yield Check(name, level, found, f"give {wrong.wanted}")
 
 
 def _of_secrets(source: Source, active: Sequence[Secret], now: float) -> Iterator[tuple[str, str]]:

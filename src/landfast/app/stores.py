@@ -120,8 +120,8 @@ def make_inbox(address: Address, clock: Clock, chance: Chance, seal: Seal | None
 def make_ledger(
     address: Address, clock: Clock, chance: Chance, *, concurrency: int, seal: Seal | None = None
 ) -> Ledger:
-    make, named = ledger_driver(address.scheme).make, f"ledger ({address.origin})"
-    return make(address.target, clock=clock, chance=chance, seal=seal, concurrency=concurrency, named=named)
+    make, named = ledger_driver(address.scheme, address.for_driver).make, f"ledger ({address.origin})"
+    return make(address.for_driver, clock=clock, chance=chance, seal=seal, concurrency=concurrency, named=named)
 
 
 def make_wakeup(address: Address, inbox: InboxId) -> Wakeup:
@@ -140,7 +140,7 @@ async def _opened(store: Store, *, migrate: bool) -> AsyncIterator[None]:
 
 
 def prepare(name: str, address: Address, *, migrate: bool) -> None:
-    driver = inbox_driver(address.scheme) if name == "store" else ledger_driver(address.scheme)
+    driver = inbox_driver(address.scheme) if name == "store" else ledger_driver(address.scheme, address.for_driver)
     file = Path(address.target)
     if not driver.is_file or file.exists():
         return

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import click
 
 from landfast import __version__
+from landfast.cli.examples import add_examples
 from landfast.domain.errors import LandfastError, StoreError
 
 NEGATIVE = 1
@@ -28,20 +29,36 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "drain": "Bring what a journal holds into the inbox.",
         "demo": "The storm: thousands of deliveries of one event, one order.",
         "send": "Send a signed sample webhook to a running inbox.",
+        "listen": "Forward what a hosted inbox receives to this machine.",
+        "prove": "Find what is wrong with a handler, on a copy of the database.",
         "sources": "List sources and their secrets, check them, or change a secret.",
         "verify-signature": "Say whether a request is genuine, and why not.",
-        "events": "List events, or show one with its history.",
-        "dead": "List dead letters, or show one with everything known about it.",
+        "events": "List events, show one with its history, or carry them elsewhere.",
+        "dead": "List dead letters, group them, show one, or close them for good.",
+        "lanes": "List entities whose events wait, and have one go on.",
         "held": "List events that are held, and process or discard them.",
         "unhandled": "Count events that no handler takes, by type.",
+        "lifecycle": "Draw a lifecycle, or say which state an entity is in.",
         "effects": "List effects, or perform dead ones again.",
         "pause": "Stop processing a source or a handler; it is still taken in.",
         "resume": "Go on with what was paused.",
+        "retry": "Try delayed events now.",
         "replay": "Run dead letters, or other events, again.",
+        "reconcile": "Find what never arrived, and take it in.",
+        "duplicates": "Find rows that an earlier handler wrote twice.",
         "erase": "Destroy what events brought; that they came stays known.",
+        "retention": "Show how long things are kept, or remove what is old.",
         "seal": "Draw a master key, or change to another.",
+        "audit": "Show who changed what by hand, and check that log.",
         "proof": "Check that nothing was lost and nothing doubled.",
+        "status": "See what flows, what fails, what waits, and who is at work.",
+        "top": "The overview in a terminal, live; an extra.",
+        "rejected": "List requests that were refused, and why.",
+        "alerts": "List what is wrong now, silence it, or try the sinks.",
         "doctor": "Look for whatever is wrong, and say how to put it right.",
+        "compact": "Give back to the disk what a SQLite inbox does not need.",
+        "tokens": "Make, list and revoke tokens for the admin API.",
+        "mcp": "Offer all of this to an assistant, as tools.",
         "migrate": "Bring both databases up to date.",
         "recover": "Repair after a database lost its tail.",
     }
@@ -52,7 +69,11 @@ ELSEWHERE: Mapping[str, str] = MappingProxyType({"demo": "landfast.demo.command:
 """Commands whose module is not in this package: no server imports the demo."""
 
 HIDDEN: Mapping[str, str] = MappingProxyType(
-    {"_intake": "landfast.cli.serve:intake", "_try": "landfast.cli.serve:try_out"}
+    {
+        "_intake": "landfast.cli.serve:intake",
+        "_admin": "landfast.cli.serve:admin_",
+        "_try": "landfast.cli.serve:try_out",
+    }
 )
 """What only Landfast itself calls."""
 
@@ -62,6 +83,7 @@ Examples:
   landfast init                                 start from nothing
   landfast serve handlers:inbox                 take webhooks in and process them
   landfast send stripe payment_intent.succeeded send one, signed, to that server
+  landfast prove handlers:inbox                 would a crash or a duplicate make a handler write twice?
   landfast sources check                        will they be believed, and believe the right ones?
   landfast dead list source:stripe since:2h     what failed lately, and why
   landfast replay state:dead error:KeyError     run those again, after the fix
@@ -84,6 +106,7 @@ class LateCommands(click.Group):
         else:
             return None
         found: click.Command = getattr(import_module(module), attribute)
+        add_examples(found, cmd_name)
         return found
 
     def resolve_command(

@@ -1,4 +1,4 @@
-"""`landfast effects list|retry`."""
+"""`landfast effects list|retry|skip`."""
 
 from __future__ import annotations
 
@@ -10,29 +10,34 @@ import click
 
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
-from landfast.cli.options import ROWS, app_option, find_inbox, json_option, run
-from landfast.cli.output import safe, say, say_json, say_table
+from landfast.cli.groups import ListsByDefault
+from landfast.cli.options import ROWS, app_option, find_inbox, json_option, operator, run, why_option
+from landfast.cli.output import counted, safe, say, say_json, say_table
+from landfast.cli.reveal import reveal_option, rows_to_show
 from landfast.domain.effect import EffectState
+from landfast.domain.errors import UserError
+from landfast.operations import effects as operations
+from landfast.processing.handlers.results import RESULT_BYTES_AT_MOST
 
-RETRIED_AT_ONCE = 1000
-"""Effects made ready in one transaction of the ledger."""
 
-
-@click.group()
+@click.group(cls=ListsByDefault)
 def effects() -> None:
-    """List effects, or perform dead ones again."""
+    """List effects, perform dead ones again, or go on without one."""
 
 
 @effects.command("list")
 @click.option("--state", type=click.Choice([str(state) for state in EffectState]), help="Only these.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=ROWS, show_default=True)
+@reveal_option
 @app_option
 @json_option
-def list_(*, state: str | None, limit: int, app: str | None, as_json: bool) -> None:
+def list_(*, state: str | None, limit: int, reveal: bool, app: str | None, as_json: bool) -> None:
     """Effects, newest first."""
-    rows = [_fields(row) for row in run(_list(find_inbox(app), EffectState(state) if state else None, limit))]
+    inbox = find_inbox(app)
+    found = run(_list(inbox, EffectState(state) if state else None, limit))
+    rows = [_fields(row) for row in rows_to_show(found, inbox, reveal=reveal)]
     if as_json:
-        say_json(rows)
+        say_json({"effects": rows})
         return
     headings = ("state", "name", "event", "attempts", "error", "key")
     table = [[row[heading] for heading in headings] for row in rows]
@@ -42,42 +47,101 @@ def list_(*, state: str | None, limit: int, app: str | None, as_json: bool) -> N
 @effects.command()
 @click.argument("keys", metavar="KEY...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every dead effect.")
+@why_option
 @app_option
 @json_option
-def retry(*, keys: tuple[str, ...], everything: bool, app: str | None, as_json: bool) -> int:
-    """Perform dead effects again, under the same idempotency key, with fresh attempts."""
+def retry(*, keys: tuple[str, ...], everything: bool, why: str, app: str | None, as_json: bool) -> int:
+    """Perform dead effects again, under the same idempotency key, with fresh attempts. Of a key, its first 6 characters
+    or more will do, if no other dead effect's begins so. Exits with 1 if none was dead."""
     if bool(keys) == everything:
         raise click.UsageError("give the keys of the effects (landfast effects list --state dead), or --all")
-    count = run(_retry(find_inbox(app), frozenset(keys)))
+    count, others = run(_retry(find_inbox(app), keys, why))
     if as_json:
-        say_json({"retried": count})
+        say_json({"retried": count, "not_dead": others})
     else:
-        say(f"{count:,} effects ready again")
+        for key, state in others.items():
+            click.echo(f"landfast: {safe(key)}: {_why_not(state)}", err=True)
+        if count:
+            say(f"{counted(count, 'effect')} {'is' if count == 1 else 'are'} ready again")
+        elif not others:
+            say("no effect is dead")
     return 0 if count else NEGATIVE
+
+
+@effects.command()
+@click.argument("key")
+@click.option("--result", metavar="JSON", help="What the steps are given that take what it returns.")
+@why_option
+@app_option
+@json_option
+def skip(*, key: str, result: str | None, why: str, app: str | None, as_json: bool) -> int:
+    """Have the steps after a dead one go on without it: it is done, and never performed again. Of its key, the first 6
+    characters or more will do. Exits with 1 if it was not dead."""
+    skipped, state = run(_skip(find_inbox(app), key, _instead(result), why))
+    if as_json:
+        say_json({"skipped": int(skipped), "state": state})
+    elif skipped:
+        say("the steps after it go on without it")
+    else:
+        click.echo(f"landfast: {safe(key)}: {_why_not_skipped(state)}", err=True)
+    return 0 if skipped else NEGATIVE
+
+
+def _instead(result: str | None) -> bytes | None:
+    if result is None:
+        return None
+    try:
+        encoded = json.dumps(json.loads(result)).encode()
+    except ValueError:
+        raise UserError("--result is not JSON; give it as '{\"account\": 7}', and a text as '\"text\"'") from None
+    if len(encoded) > RESULT_BYTES_AT_MOST:
+        raise UserError(f"--result has {len(encoded)} bytes of JSON; at most {RESULT_BYTES_AT_MOST} are kept")
+    return encoded
+
+
+def _why_not_skipped(state: EffectState | None) -> str:
+    if state is None:
+        return _why_not(state)
+    if state is EffectState.DEAD:
+        return "it was erased, and those after it with it"
+    return f"it is {state}, not dead: only a dead effect can be skipped"
+
+
+def _why_not(state: EffectState | None) -> str:
+    if state is None:
+        return "no effect has this key, or one that begins so; see landfast effects list"
+    if state is EffectState.DONE:
+        return "it is done, and is not performed again"
+    if state is EffectState.WAITING:
+        return "it waits for other steps, and is performed after them; retry the one that is dead"
+    return f"it is {state}, and is performed without your doing"
 
 
 async def _list(inbox: Inbox, state: EffectState | None, limit: int) -> Sequence[dict[str, Any]]:
     async with inbox.stores() as stores:
-        return await stores.ledger.list(state=state, limit=limit)
+        return await operations.listed(stores.ledger, stores.identity, state=state, limit=limit)
 
 
-async def _retry(inbox: Inbox, keys: frozenset[str]) -> int:
-    """A dead effect that was made ready is not dead any more, so each look finds the next ones, until none is left."""
-    count = 0
+async def _retry(inbox: Inbox, names: Sequence[str], why: str) -> tuple[int, dict[str, EffectState | None]]:
     async with inbox.stores() as stores:
-        while True:
-            dead = await stores.ledger.list(state=EffectState.DEAD, limit=RETRIED_AT_ONCE)
-            chosen = [(row["key"], row["run"]) for row in dead if not keys or row["key"] in keys]
-            if not chosen:
-                return count
-            count += await stores.ledger.revive(chosen)
+        return await operations.retry(stores.inbox, stores.ledger, names, who=operator(), why=why)
+
+
+async def _skip(inbox: Inbox, key: str, result: bytes | None, why: str) -> tuple[bool, EffectState | None]:
+    async with inbox.stores() as stores:
+        return await operations.skip(stores.inbox, stores.ledger, key, result=result, who=operator(), why=why)
 
 
 def _fields(row: dict[str, Any]) -> dict[str, Any]:
     event = json.loads(row["context"])
     error = f"{row['error']}: {row['message']}" if row["error"] else row["message"]
+    if row["state"] is EffectState.WAITING:
+        error = row["told"]
     return {
         **{name: row[name] for name in ("key", "run", "handler", "name", "state", "attempts", "created_at")},
+        "named": row["step"].named,
+        "after": list(row["step"].after),
+        "at": row["at"],
         "event": event.get("id"),
         "arguments": json.loads(row["arguments"]),
         "error": safe(error),

@@ -9,11 +9,11 @@ import click
 
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
-from landfast.cli.options import app_option, find_inbox, json_option, note_unknown_source, operator, run
+from landfast.cli.options import app_option, find_inbox, json_option, note_unknown_source, operator, run, why_option
 from landfast.cli.output import counted, safe, say, say_json
 from landfast.domain.errors import UserError
 from landfast.domain.filter import Filter, parse
-from landfast.recovery import erase as recovery
+from landfast.operations import erasing
 from landfast.recovery.erase import Report
 from landfast.recovery.find import find_event
 from landfast.recovery.replay import COUNT_AT_MOST
@@ -32,18 +32,21 @@ UNCLEAN = (
 )
 @click.option("--dry-run", is_flag=True, help="Only count.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@why_option
 @app_option
 @json_option
-def erase(*, what: tuple[str, ...], again: bool, dry_run: bool, yes: bool, app: str | None, as_json: bool) -> int:
+def erase(
+    *, what: tuple[str, ...], again: bool, dry_run: bool, yes: bool, why: str, app: str | None, as_json: bool
+) -> int:
     """Destroy what events brought and what was written about them, for good: one by its id, key or SOURCE/KEY, or all
     that match a filter, such as entity:cus_9. That they came stays known, and so they never run again."""
     if bool(what) == again:
         raise click.UsageError("give an event or a filter, or --again")
     inbox = find_inbox(app)
     if again:
-        return _say_report(*run(_again(inbox)), as_json=as_json)
+        return _say_report(*run(_again(inbox, why)), as_json=as_json)
     if len(what) == 1 and ":" not in what[0]:
-        return _one(inbox, what[0], dry=dry_run, yes=yes, as_json=as_json)
+        return _one(inbox, what[0], why, dry=dry_run, yes=yes, as_json=as_json)
     chosen = parse(" ".join(what), now=datetime.now(UTC))
     note_unknown_source(inbox, chosen)
     count = run(_count(inbox, chosen))
@@ -52,10 +55,10 @@ def erase(*, what: tuple[str, ...], again: bool, dry_run: bool, yes: bool, app: 
         return 0
     if count and not yes:
         _confirm(count)
-    return _say_report(*run(_erase_all(inbox, chosen)), as_json=as_json)
+    return _say_report(*run(_erase_all(inbox, chosen, why, asked=" ".join(what))), as_json=as_json)
 
 
-def _one(inbox: Inbox, name: str, *, dry: bool, yes: bool, as_json: bool) -> int:
+def _one(inbox: Inbox, name: str, why: str, *, dry: bool, yes: bool, as_json: bool) -> int:
     state = run(_state_of(inbox, name))
     if state is None:
         click.echo(f"landfast: no event {safe(name)!r}; see landfast events list", err=True)
@@ -65,7 +68,7 @@ def _one(inbox: Inbox, name: str, *, dry: bool, yes: bool, as_json: bool) -> int
         return 0
     if not yes:
         _confirm(1)
-    return _say_report(*run(_erase_one(inbox, name)), as_json=as_json)
+    return _say_report(*run(_erase_one(inbox, name, why)), as_json=as_json)
 
 
 def _confirm(count: int) -> None:
@@ -86,26 +89,23 @@ async def _count(inbox: Inbox, chosen: Filter) -> int:
         return await archive.count(chosen, at_most=COUNT_AT_MOST)
 
 
-async def _erase_one(inbox: Inbox, name: str) -> tuple[Report, bool]:
+async def _erase_one(inbox: Inbox, name: str, why: str) -> tuple[Report, bool]:
     async with inbox.stores() as stores:
         record = await find_event(stores.inbox, name)
         found = [] if record is None else [record.summary]
-        report = await recovery.erase_these(stores.inbox, stores.ledger, stores.identity, found, who=operator())
-        await recovery.erase_again(stores.inbox, stores.ledger, stores.identity)
-        return report, await recovery.scrub(stores.inbox, stores.ledger)
+        return await erasing.erase_these(stores.inbox, stores.ledger, stores.identity, found, who=operator(), why=why)
 
 
-async def _erase_all(inbox: Inbox, chosen: Filter) -> tuple[Report, bool]:
+async def _erase_all(inbox: Inbox, chosen: Filter, why: str, *, asked: str) -> tuple[Report, bool]:
     async with inbox.stores() as stores:
-        report = await recovery.erase(stores.inbox, stores.ledger, stores.identity, chosen, who=operator())
-        await recovery.erase_again(stores.inbox, stores.ledger, stores.identity)
-        return report, await recovery.scrub(stores.inbox, stores.ledger)
+        return await erasing.erase_all(
+            stores.inbox, stores.ledger, stores.identity, chosen, who=operator(), why=why, asked=asked
+        )
 
 
-async def _again(inbox: Inbox) -> tuple[Report, bool]:
+async def _again(inbox: Inbox, why: str) -> tuple[Report, bool]:
     async with inbox.stores() as stores:
-        count = await recovery.erase_again(stores.inbox, stores.ledger, stores.identity, is_thorough=True)
-        return Report(count), await recovery.scrub(stores.inbox, stores.ledger)
+        return await erasing.again(stores.inbox, stores.ledger, stores.identity, who=operator(), why=why)
 
 
 def _say_report(report: Report, is_clean: bool, *, as_json: bool) -> int:  # noqa: FBT001 - from a tuple

@@ -9,12 +9,23 @@ import click
 
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
-from landfast.cli.events import CUT, cells, find_events
-from landfast.cli.options import ROWS, app_option, find_inbox, json_option, note_unknown_source, operator, run
+from landfast.cli.events import CUT, Page, cells, find_events
+from landfast.cli.groups import ListsByDefault
+from landfast.cli.options import (
+    ROWS,
+    app_option,
+    find_inbox,
+    json_option,
+    note_unknown_source,
+    operator,
+    run,
+    why_option,
+)
 from landfast.cli.output import counted, safe, say, say_json, say_table
 from landfast.domain.errors import UserError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
+from landfast.operations import one_event as operations
 from landfast.recovery import held as recovery
 from landfast.recovery.find import find_event
 from landfast.recovery.held import BECAUSE, Decision
@@ -25,7 +36,7 @@ SPARE = ("type", "source", "received")
 DONE = {Decision.ADMIT: "admitted", Decision.DISCARD: "discarded"}
 
 
-@click.group()
+@click.group(cls=ListsByDefault)
 def held() -> None:
     """Events that were stored and not processed: they came too late, with another body under a known key or a known
     proof, or under another type that nobody signed."""
@@ -40,7 +51,7 @@ def held() -> None:
 def list_(*, terms: tuple[str, ...], limit: int, after: str | None, app: str | None, as_json: bool) -> None:
     """Held events that match, newest first, and why: source:stripe since:2h"""
     wanted = recovery.wanted(" ".join(terms), now=datetime.now(UTC))
-    if found := find_events(find_inbox(app), wanted, limit=limit, after=after, as_json=as_json):
+    if found := find_events(find_inbox(app), wanted, Page(limit, after), as_json=as_json):
         rows = [cells(event) | {"occurred": event.occurred_at} for event in found]
         say_table(HEADINGS, [[row[heading] for heading in HEADINGS] for row in rows], cut=CUT, spare=SPARE)
         for reason in sorted({event.reason for event in found} & BECAUSE.keys()):
@@ -51,30 +62,34 @@ def list_(*, terms: tuple[str, ...], limit: int, after: str | None, app: str | N
 @click.argument("what", metavar="EVENT | FILTER...", nargs=-1, required=True)
 @click.option("--dry-run", is_flag=True, help="Only count.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@why_option
 @app_option
 @json_option
-def admit(*, what: tuple[str, ...], dry_run: bool, yes: bool, app: str | None, as_json: bool) -> int:
+def admit(*, what: tuple[str, ...], dry_run: bool, yes: bool, why: str, app: str | None, as_json: bool) -> int:
     """Process held events as any other: one by its id, key or SOURCE/KEY, or all that match a filter. One that was
     processed before and forgotten is processed a second time, so look first."""
-    return _decide(Decision.ADMIT, what, dry=dry_run, yes=yes, app=app, as_json=as_json)
+    return _decide(Decision.ADMIT, what, why, dry=dry_run, yes=yes, app=app, as_json=as_json)
 
 
 @held.command()
 @click.argument("what", metavar="EVENT | FILTER...", nargs=-1, required=True)
 @click.option("--dry-run", is_flag=True, help="Only count.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@why_option
 @app_option
 @json_option
-def discard(*, what: tuple[str, ...], dry_run: bool, yes: bool, app: str | None, as_json: bool) -> int:
+def discard(*, what: tuple[str, ...], dry_run: bool, yes: bool, why: str, app: str | None, as_json: bool) -> int:
     """Make held events dead letters: one by its id, key or SOURCE/KEY, or all that match a filter. They stay stored,
     and landfast replay can still run them."""
-    return _decide(Decision.DISCARD, what, dry=dry_run, yes=yes, app=app, as_json=as_json)
+    return _decide(Decision.DISCARD, what, why, dry=dry_run, yes=yes, app=app, as_json=as_json)
 
 
-def _decide(decision: Decision, what: tuple[str, ...], *, dry: bool, yes: bool, app: str | None, as_json: bool) -> int:
+def _decide(
+    decision: Decision, what: tuple[str, ...], why: str, *, dry: bool, yes: bool, app: str | None, as_json: bool
+) -> int:
     inbox = find_inbox(app)
     if len(what) == 1 and ":" not in what[0]:
-        return _one(inbox, decision, what[0], dry=dry, as_json=as_json)
+        return _one(inbox, decision, what[0], why, dry=dry, as_json=as_json)
     chosen = recovery.wanted(" ".join(what), now=datetime.now(UTC))
     note_unknown_source(inbox, chosen)
     count = run(_count(inbox, chosen))
@@ -83,13 +98,13 @@ def _decide(decision: Decision, what: tuple[str, ...], *, dry: bool, yes: bool, 
         return 0
     if count and not yes:
         _confirm(decision, count)
-    decided = run(_decide_all(inbox, chosen, decision)) if count else 0
+    decided = run(_decide_all(inbox, chosen, decision, why, asked=" ".join(what))) if count else 0
     _say({DONE[decision]: decided}, f"{decided:,} {DONE[decision]}", as_json=as_json)
     return 0
 
 
-def _one(inbox: Inbox, decision: Decision, name: str, *, dry: bool, as_json: bool) -> int:
-    found, decided = run(_decide_one(inbox, decision, name, dry=dry))
+def _one(inbox: Inbox, decision: Decision, name: str, why: str, *, dry: bool, as_json: bool) -> int:
+    found, decided = run(_decide_one(inbox, decision, name, why, dry=dry))
     if found is None:
         click.echo(f"landfast: no event {safe(name)!r}; see landfast held list", err=True)
         return NEGATIVE
@@ -118,19 +133,20 @@ async def _count(inbox: Inbox, chosen: Filter) -> int:
         return await recovery.count(archive, chosen)
 
 
-async def _decide_all(inbox: Inbox, chosen: Filter, decision: Decision) -> int:
+async def _decide_all(inbox: Inbox, chosen: Filter, decision: Decision, why: str, *, asked: str) -> int:
     async with inbox.archive() as archive:
-        return await recovery.decide(archive, chosen, decision, who=operator())
+        return await operations.decide_all(archive, chosen, decision, who=operator(), why=why, asked=asked)
 
 
-async def _decide_one(inbox: Inbox, decision: Decision, name: str, *, dry: bool) -> tuple[State | None, bool]:
+async def _decide_one(inbox: Inbox, decision: Decision, name: str, why: str, *, dry: bool) -> tuple[State | None, bool]:
     async with inbox.archive() as archive:
         record = await find_event(archive, name)
         if record is None:
             return None, False
         event = record.summary
-        decided = not dry and await recovery.decide_one(archive, event.event_id, decision, who=operator())
-        return event.state, decided
+        if dry:
+            return event.state, False
+        return event.state, await operations.decide_one(archive, event, decision, who=operator(), why=why)
 
 
 def _say(fields: dict[str, object], text: str, *, as_json: bool) -> None:

@@ -4,80 +4,121 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 
 from landfast.cli.options import json_option
 from landfast.cli.output import say, say_json
-from landfast.config import FILE
 from landfast.domain.errors import UserError
 
-HANDLERS = """\
-from landfast import Effect, Event, Inbox, Transaction
+KINDS = ("plain", "fastapi", "litestar", "flask", "django")
+PROJECTS = Path(__file__).parent / "projects"
+"""What each of them begins with, in files that end in `.txt` because they are none of ours."""
 
-inbox = Inbox()  # landfast.toml, then LANDFAST_* in the environment
+PARTS = {kind: ("every", "handlers", kind) for kind in KINDS} | {"django": ("every", "django")}
+"""Folders of `projects`. Django has its handlers in an app."""
 
-@inbox.on("stripe", "payment_intent.succeeded")
-async def create_order(event: Event, tx: Transaction) -> None:
-    payment = event.data["data"]["object"]
-    await tx.execute("CREATE TABLE IF NOT EXISTS orders (payment TEXT, amount INTEGER)")
-    await tx.execute("INSERT INTO orders VALUES ($1, $2)", payment["id"], payment["amount"])
-    tx.stage(confirm, payment=payment["id"])
+NAMES = {"env": ".env", "gitignore": ".gitignore"}
+MAY_BE_THERE = frozenset(NAMES.values())
+"""Files that a project has for other reasons, too. They are left as they are, and what is missing in them is told."""
 
-@inbox.effect
-async def confirm(effect: Effect, payment: str) -> None:
-    print(f"confirmed {payment}; pass {effect.key} on as the idempotency key")
-"""
+NEEDS = {
+    "fastapi": ("fastapi", "uvicorn"),
+    "litestar": ("litestar", "uvicorn"),
+    "flask": ("flask",),
+    "django": ("django",),
+}
+"""Packages that Landfast does not bring along, and what it writes imports."""
 
-SETTINGS = """\
-app = "handlers:inbox"
-# store = "postgresql://localhost/shop"   # default: landfast.db and landfast-ledger.db beside this file
+WORK_AND_LOOK = "landfast serve --role worker --admin-port 8421"
+"""Handlers, and the dashboard, beside a server of somebody else's."""
 
-[sources.stripe]
-provider = "stripe"
-# Drawn for this machine, for development. In production: secrets = ["env:STRIPE_WEBHOOK_SECRET"]
-secrets = ["whsec_{secret}"]
-"""
+SEND = "landfast send stripe payment_intent.succeeded"
+NEXT = {
+    "plain": ("landfast serve", SEND),
+    "fastapi": ("uvicorn app:app --reload", f"{SEND} --url http://127.0.0.1:8000/hooks"),
+    "litestar": ("uvicorn app:app --reload", f"{SEND} --url http://127.0.0.1:8000/hooks"),
+    "flask": ("flask run", WORK_AND_LOOK, f"{SEND} --url http://127.0.0.1:5000/hooks"),
+    "django": (
+        "python manage.py migrate && python manage.py runserver",
+        f"python manage.py {WORK_AND_LOOK}",
+        f"python manage.py {SEND} --url http://127.0.0.1:8000/hooks",
+    ),
+}
+"""The server, what else runs beside it, and a first webhook: each in a terminal of its own."""
 
-
-IGNORED = """\
-# The two databases, and a secret that was drawn for this machine.
-landfast.db*
-landfast-ledger.db*
-landfast.toml
-__pycache__/
-"""
+LOOK_BESIDE = "landfast serve --role intake --port 0 --admin-port 8421, and http://127.0.0.1:8421"
+LOOK = {"fastapi": LOOK_BESIDE, "litestar": LOOK_BESIDE}
+"""Where handlers run inside of the server, the dashboard needs a process that runs none."""
 
 PRIVATE = 0o600
 """It holds a secret."""
 
 
 @click.command()
+@click.argument("kind", type=click.Choice(KINDS), default="plain")
 @json_option
-def init(*, as_json: bool) -> None:
-    """Write a handlers.py and a landfast.toml here, and a .gitignore if there is none. Nothing is ever overwritten."""
-    wanted = {"handlers.py": HANDLERS, FILE: SETTINGS.format(secret=secrets.token_hex(16))}
-    for name in wanted:
-        if Path(name).exists():
-            raise UserError(f"init: {name} is here already; remove it first, or run init in an empty directory")
-    if not Path(".gitignore").exists():
-        wanted[".gitignore"] = IGNORED
-    for name, text in wanted.items():
+def init(*, kind: str, as_json: bool) -> None:
+    """Write a small project here that works: a handler, its test, settings for git, and a secret that git does not see.
+
+    KIND is what serves it: plain (landfast serve, the default), fastapi, litestar, flask or django. Nothing is ever
+    overwritten."""
+    drawn = f"whsec_{secrets.token_hex(16)}"
+    wanted = _files(kind, drawn)
+    there = {name for name in wanted if Path(name).exists()}
+    for name in sorted(there - MAY_BE_THERE):
+        raise UserError(f"init: {name} is here already; remove it first, or run init in an empty directory")
+    written = [name for name in wanted if name not in there]
+    for name in written:
         # Crash between two: the next init names the first one, and nobody's work is lost.
-        _write(name, text)
+        _write(name, wanted[name])
+    first = [f"pip install {' '.join(needed)}" for needed in [missing(kind)] if needed]
+    todo = [*first, *_todo(there, drawn), *NEXT[kind]]
     if as_json:
-        say_json({"wrote": list(wanted)})
+        say_json({"wrote": written, "next": todo})
         return
-    *most, last = wanted
+    *most, last = written
     say(f"wrote {', '.join(most)} and {last}")
-    say("next:  landfast serve")
-    say("then:  landfast send stripe payment_intent.succeeded")
+    for word, command in zip(["next:", *["then:"] * len(todo)], todo, strict=False):
+        say(f"{word}  {command}")
+    say("test:  python -m pytest")
+    say("look:  " + LOOK.get(kind, "http://127.0.0.1:8421"))
+
+
+def missing(kind: str, find: Callable[[str], Any] = find_spec) -> list[str]:
+    """What has to be installed before it runs."""
+    return [name for name in (*NEEDS.get(kind, ()), "pytest") if find(name) is None]
+
+
+def _files(kind: str, secret: str) -> dict[str, str]:
+    """By their names."""
+    found: dict[str, str] = {}
+    for part in PARTS[kind]:
+        folder = PROJECTS / part
+        for file in sorted(folder.rglob("*.txt")):
+            name = str(file.relative_to(folder).with_suffix(""))
+            found[NAMES.get(name, name)] = file.read_text("utf-8")
+    return found | {".env": found[".env"].replace("whsec_{secret}", secret)}
+
+
+def _todo(there: set[str], secret: str) -> list[str]:
+    """What a file needs that was here already."""
+    todo = []
+    if ".gitignore" in there and ".env" not in Path(".gitignore").read_text("utf-8", "replace").split():
+        todo.append("write .env into .gitignore: it holds a secret")
+    if ".env" in there and "STRIPE_WEBHOOK_SECRET" not in Path(".env").read_text("utf-8", "replace"):
+        todo.append(f"write STRIPE_WEBHOOK_SECRET={secret} into .env")
+    return todo
 
 
 def _write(name: str, text: str) -> None:
-    mode = PRIVATE if name == FILE else 0o666
+    mode = PRIVATE if name == ".env" else 0o666
     try:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:

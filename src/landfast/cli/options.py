@@ -28,8 +28,17 @@ def json_option(function: F) -> F:
 
 
 def app_option(function: F) -> F:
-    text = "module:inbox, or a file. Default: app in landfast.toml, or else only the settings."
+    text = "module:inbox, or a file. Default: LANDFAST_APP, or app in landfast.toml, or else only the settings."
     return click.option("--app", metavar="APP", help=text)(function)
+
+
+def oldest_first_option(function: F) -> F:
+    return click.option("--oldest-first", is_flag=True, help="Otherwise the newest come first.")(function)
+
+
+def why_option(function: F) -> F:
+    text = "Why, for whoever reads landfast audit list."
+    return click.option("--why", default="", metavar="TEXT", help=text)(function)
 
 
 def find_inbox(app: str | None) -> Inbox:

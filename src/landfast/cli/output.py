@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -113,7 +112,7 @@ def shown(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, datetime):
-        return value.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
     return str(value)
 
 
@@ -121,22 +120,6 @@ def duration(seconds: float) -> str:
     size, unit = next((each for each in UNITS if seconds >= each[0]), (1, "s"))
     count = seconds / size
     return f"{count:.3g} {unit}" if count < 1000 else f"{count:,.0f} {unit}"
-
-
-def body_fields(body: bytes) -> dict[str, str]:
-    """A body in JSON: as text where it is text, else in base64."""
-    try:
-        return {"body": body.decode()}
-    except UnicodeDecodeError:
-        return {"body_base64": base64.b64encode(body).decode()}
-
-
-def json_or_text(value: bytes) -> Any:
-    """What holds JSON as the value that it is, and anything else as text."""
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value.decode("utf-8", "replace")
 
 
 def body_text(body: bytes) -> str:

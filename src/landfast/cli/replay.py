@@ -1,139 +1,196 @@
-"""`landfast replay`."""
+"""`landfast replay`, of one event or of many."""
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from landfast.app import Inbox
-from landfast.cli import INTERRUPTED, NEGATIVE
-from landfast.cli.options import app_option, find_inbox, json_option, moment, note_unknown_source, operator, run
-from landfast.cli.output import counted, safe, say, say_json
+from landfast.cli import NEGATIVE
+from landfast.cli.asking import confirm, confirm_many
+from landfast.cli.groups import Commands
+from landfast.cli.options import (
+    app_option,
+    find_inbox,
+    json_option,
+    note_unknown_source,
+    operator,
+    run,
+    why_option,
+)
+from landfast.cli.output import safe, say, say_json
+from landfast.cli.rehearse import say_rehearsals
+from landfast.cli.replay_jobs import cancel, list_, replay_all, resume, show
+from landfast.config import nearest
 from landfast.domain.errors import UserError
-from landfast.domain.filter import Filter
+from landfast.domain.filter import Filter, joined
+from landfast.domain.ids import HandlerName
+from landfast.domain.job import CANARIES_AT_MOST, Plan
 from landfast.domain.lifecycle import State
+from landfast.domain.summary import EventSummary
+from landfast.operations.one_event import must_have_content, replay_one
 from landfast.recovery import replay as recovery
 from landfast.recovery.find import find_event
 
 SKIPPING = "; no handler that is done runs again: that takes --force, and writes a second time"
+AGAIN = "with a second set of writes where it is done"
 
 
-@click.command()
+class _StartsByDefault(Commands):
+    """`landfast replay FILTER` means `landfast replay start FILTER`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if args[:1] and args[0] in ctx.help_option_names else self._started(args))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        return super().resolve_command(ctx, self._started(args))
+
+    def _started(self, args: list[str]) -> list[str]:
+        return ["start", *args] if args and args[0] not in self.commands else args
+
+
+EXAMPLES = """
+\b
+Examples:
+  landfast replay evt_1A2b                   one event
+  landfast replay error:KeyError --canary 5  all of them, if the first five go well
+  landfast replay list                       what was replayed, by whom, and how far it came
+"""
+
+
+@click.group(cls=_StartsByDefault, epilog=EXAMPLES)
+def replay() -> None:
+    """Run events again, under their original key: landfast replay EVENT, or landfast replay FILTER. That is short for
+    `replay start`, whose --help has the options. Many events are a job that can be looked at, cancelled and resumed."""
+
+
+for _command in (list_, show, cancel, resume):
+    replay.add_command(_command)
+
+
+@replay.command()
 @click.argument("what", metavar="EVENT | FILTER...", nargs=-1, required=True)
-@click.option("--dry-run", is_flag=True, help="Only count.")
+@click.option("--preview", is_flag=True, help="Only count.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Count, and run the handlers of a few in transactions that are rolled back: what would be written?",
+)
+@click.option("--sample", type=click.IntRange(1, 100), default=3, show_default=True, help="Events of a dry run.")
 @click.option("--rate", type=click.FloatRange(0.1, 100_000), help="Events a second, at most.")
+@click.option(
+    "--canary",
+    type=click.IntRange(0, CANARIES_AT_MOST),
+    default=0,
+    metavar="N",
+    help="Replay N first, and the rest once each of them is done; stop if one fails.",
+)
+@click.option("--oldest-first", is_flag=True, help="In the order in which they came; otherwise newest first.")
+@click.option("--handler", metavar="NAME", help="Run this handler alone; what the others came to stands.")
 @click.option("--force", is_flag=True, help="Run handlers again that are done already: their writes happen once more.")
+@click.option("--background", is_flag=True, help="A worker carries it out; this command returns at once.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--since-mark", metavar="TIME", help="Go on with an interrupted replay; it printed its mark.")
+@why_option
 @app_option
 @json_option
-def replay(
-    *,
-    what: tuple[str, ...],
-    dry_run: bool,
-    rate: float | None,
-    force: bool,
-    yes: bool,
-    since_mark: str | None,
-    app: str | None,
-    as_json: bool,
-) -> int:
-    """Run events again, under their original key: one by its id, key or SOURCE/KEY, or all that match a filter
-    (dead letters, unless it names a state). Handlers that are done are skipped, unless --force.
+def start(*, what: tuple[str, ...], preview: bool, dry_run: bool, sample: int, **asked: object) -> int:
+    """One event by its id, key or SOURCE/KEY, or all that match a filter (dead letters, unless it names a state).
+    Handlers that are done are skipped, unless --force.
 
-    Ctrl-C stops it between two events; the same command goes on where it stopped.
+    Ctrl-C stops a replay of many between two events, and says how to go on.
     """
-    inbox = find_inbox(app)
+    order = _Order(**asked)  # type: ignore[arg-type]
+    inbox = find_inbox(order.app)
+    _check_handler(inbox, order.handler)
     if len(what) == 1 and ":" not in what[0]:
-        return _one(inbox, what[0], force=force, dry=dry_run, as_json=as_json)
+        return _one(inbox, what[0], order, preview=preview, dry_run=dry_run)
     now = datetime.now(UTC)
-    chosen = recovery.wanted(" ".join(what), now=now)
+    chosen = recovery.wanted(joined(what), now=now)
     note_unknown_source(inbox, chosen)
-    mark = moment(since_mark, now=now) if since_mark else None
     count = run(_count(inbox, chosen))
-    if dry_run:
-        _say({"would_replay": count}, f"{count:,} would be replayed", as_json=as_json)
+    if preview or dry_run:
+        return _preview(inbox, chosen, count, order, sample=sample if dry_run else 0)
+    if count and not order.yes:
+        meant = f"Run them AGAIN, {AGAIN}" if order.force else "Run them"
+        confirm_many("replay", count, str(chosen.state), verb="replay", meant=meant)
+    if not count:
+        _say({"replayed": 0}, "0 replayed", as_json=order.as_json)
         return 0
-    if count and not yes:
-        _confirm(count, chosen, force=force)
-    bulk = _Bulk(inbox, chosen, count, force=force, rate=rate, mark=mark)
-    try:
-        run(bulk.replay(quiet=as_json))
-    except KeyboardInterrupt:
-        done = bulk.progress
-        again = f"; go on with --since-mark {done.mark.isoformat()}" if chosen.state is State.DONE and done.mark else ""
-        click.echo(f"\nstopped after {done.replayed:,} of {count:,}{again or '; the same command goes on'}", err=True)
-        return INTERRUPTED
-    replayed = bulk.progress.replayed
-    skipping = SKIPPING if replayed and chosen.state is State.DONE and not force else ""
-    _say({"replayed": replayed}, f"{replayed:,} replayed{skipping}", as_json=as_json)
+    skipping = SKIPPING if chosen.state is State.DONE and not order.force else ""
+    return replay_all(inbox, chosen, order.plan(count), as_json=order.as_json, skipping=skipping)
+
+
+class _Order:
+    """The options that say how."""
+
+    def __init__(
+        self,
+        *,
+        rate: float | None,
+        canary: int,
+        oldest_first: bool,
+        handler: str | None,
+        force: bool,
+        background: bool,
+        yes: bool,
+        why: str,
+        app: str | None,
+        as_json: bool,
+    ) -> None:
+        self.handler = None if handler is None else HandlerName(handler)
+        self.force = force
+        self.yes = yes
+        self.why = why
+        self.app = app
+        self.as_json = as_json
+        self._pace = {"rate": rate, "canary": canary, "oldest_first": oldest_first, "is_background": background}
+
+    def plan(self, count: int) -> Plan:
+        return Plan("", operator(), self.why, self.force, self.handler, total=count, **self._pace)  # type: ignore[arg-type]
+
+
+def _check_handler(inbox: Inbox, name: HandlerName | None) -> None:
+    known = [handler.name for handler in inbox.registry.handlers]
+    if name is not None and known and name not in known:
+        hint = nearest(name, known) or f"; there are {', '.join(known)}"
+        raise UserError(f"replay: no handler is called {name!r}{hint}")
+
+
+def _preview(inbox: Inbox, chosen: Filter, count: int, order: _Order, *, sample: int) -> int:
+    rehearsals = say_rehearsals(inbox, chosen, order.handler, sample=sample, force=order.force, as_json=order.as_json)
+    more = {"rehearsals": rehearsals} if sample else {}
+    _say({"would_replay": count, **more}, f"{count:,} would be replayed", as_json=order.as_json)
     return 0
 
 
-class _Bulk:
-    def __init__(
-        self, inbox: Inbox, chosen: Filter, count: int, *, force: bool, rate: float | None, mark: datetime | None
-    ) -> None:
-        self._inbox = inbox
-        self._chosen = chosen
-        self._count = count
-        self._force = force
-        self._rate = rate
-        self._mark = mark
-        self.progress = recovery.Progress(0, 0, mark)
-
-    async def replay(self, *, quiet: bool) -> None:
-        console = Console(stderr=True)
-        speed = TextColumn("{task.fields[speed]}")
-        columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), speed, TimeRemainingColumn())
-        with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bar:
-            task = bar.add_task("replaying", total=self._count, speed="")
-
-            def report(progress: recovery.Progress) -> None:
-                self.progress = progress
-                pace = bar.tasks[0].speed or 0.0
-                bar.update(task, completed=progress.looked_at, speed=f"{pace:,.0f}/s" if pace else "")
-
-            async with self._inbox.archive() as archive:
-                await recovery.replay(
-                    archive,
-                    self._chosen,
-                    forced=self._force,
-                    who=operator(),
-                    clock=self._inbox.clock,
-                    rate=self._rate,
-                    since_mark=self._mark,
-                    report=report,
-                )
-
-
-def _one(inbox: Inbox, name: str, *, force: bool, dry: bool, as_json: bool) -> int:
-    found, replayed = run(_replay_one(inbox, name, force=force, dry=dry))
+def _one(inbox: Inbox, name: str, order: _Order, *, preview: bool, dry_run: bool) -> int:
+    found = run(_state_of(inbox, name))
     if found is None:
         click.echo(f"landfast: no event {safe(name)!r}; see landfast events list", err=True)
         return NEGATIVE
-    if dry:
-        _say({"would_replay": 1, "state": found}, f"it is {found}; 1 would be replayed", as_json=as_json)
+    if preview or dry_run:
+        chosen = Filter(source=found.source, key=found.key)
+        rehearsals = say_rehearsals(
+            inbox, chosen, order.handler, sample=int(dry_run), force=order.force, as_json=order.as_json
+        )
+        more = {"rehearsals": rehearsals} if dry_run else {}
+        fields = {"would_replay": 1, "state": found.state, **more}
+        _say(fields, f"it is {found.state}; 1 would be replayed", as_json=order.as_json)
         return 0
-    skipping = SKIPPING if found is State.DONE and not force else ""
+    if order.force and not order.yes:
+        refusal = f"--force runs what is done AGAIN, {AGAIN}; add --yes to do so without being asked"
+        confirm("replay", f"It is {found.state}. Run it AGAIN, {AGAIN}?", refusal=refusal)
+    replayed = run(_replay_one(inbox, found, order))
+    skipping = SKIPPING if found.state is State.DONE and not order.force else ""
     _say(
-        {"replayed": int(replayed), "state": found},
-        f"replayed{skipping}" if replayed else f"it is {found}, on its way",
-        as_json=as_json,
+        {"replayed": int(replayed), "state": found.state},
+        f"replayed{skipping}" if replayed else f"it is {found.state}, on its way",
+        as_json=order.as_json,
     )
     return 0 if replayed else NEGATIVE
-
-
-def _confirm(count: int, chosen: Filter, *, force: bool) -> None:
-    match, are, them = ("matches", "is", "it") if count == 1 else ("match", "are", "them")
-    if not sys.stdin.isatty():
-        raise UserError(f"replay: {counted(count)} {match}; add --yes to replay {them} without being asked")
-    twice = " AGAIN, with a second set of writes where done" if force else ""
-    click.confirm(f"{counted(count)} {are} {chosen.state}. Run {them}{twice}?", abort=True)
 
 
 async def _count(inbox: Inbox, chosen: Filter) -> int:
@@ -141,18 +198,19 @@ async def _count(inbox: Inbox, chosen: Filter) -> int:
         return await recovery.count(archive, chosen)
 
 
-async def _replay_one(inbox: Inbox, name: str, *, force: bool, dry: bool) -> tuple[State | None, bool]:
+async def _state_of(inbox: Inbox, name: str) -> EventSummary | None:
     async with inbox.archive() as archive:
         record = await find_event(archive, name)
         if record is None:
-            return None, False
+            return None
         event = record.summary
-        if event.erased_at is not None:
-            raise UserError(
-                f"replay: this event was erased at {event.erased_at:%Y-%m-%d %H:%M} UTC; nothing is left to run"
-            )
-        replayed = not dry and await recovery.replay_one(archive, event.event_id, forced=force, who=operator())
-        return event.state, replayed
+        must_have_content(event)
+        return event
+
+
+async def _replay_one(inbox: Inbox, event: EventSummary, order: _Order) -> bool:
+    async with inbox.archive() as archive:
+        return await replay_one(archive, event, forced=order.force, only=order.handler, who=operator(), why=order.why)
 
 
 def _say(fields: dict[str, object], text: str, *, as_json: bool) -> None:

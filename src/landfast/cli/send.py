@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import http.client
-import json
-import secrets
-from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Any, TextIO
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from collections.abc import Mapping
+from typing import BinaryIO, TextIO
+from urllib.parse import urlsplit
 
 import click
 
 from landfast.app import Inbox
 from landfast.app.sources import profile_of, source_of
 from landfast.cli import NEGATIVE
-from landfast.cli.options import app_option, find_inbox, json_option, without_app
+from landfast.cli.options import app_option, find_inbox, json_option, run, without_app
 from landfast.cli.output import safe, say, say_json
+from landfast.cli.send_again import file_request, stored_event, stored_request
+from landfast.cli.send_sample import sample_request, say_samples
+from landfast.cli.signing import Requests, Signing
 from landfast.config import SourceSettings, nearest
-from landfast.domain.errors import UnverifiedError, UserError
+from landfast.domain.errors import UserError
 from landfast.ports.provider import Secret
-from landfast.providers import Profile
-from landfast.providers.locations import KINDS
 from landfast.providers.request import Draft
-from landfast.providers.signing import sample, signed_request
 
 EXAMPLES = """
 \b
 Examples:
   landfast send stripe payment_intent.succeeded --set data.object.amount=8999
   landfast send github push --times 3                     one event, delivered three times
+  landfast send --list stripe                             which types there are samples of
+  landfast send stripe --body-file event.json             these very bytes, signed; - for stdin
+  landfast send --event evt_1 --url http://127.0.0.1:8000 a stored event once more, signed anew
   landfast send sendgrid delivered --private-key mine.pem where only the sender holds the key
 """
 
@@ -38,11 +38,21 @@ ANSWER_SECONDS = 30.0
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("source")
-@click.argument("event_type", metavar="TYPE")
+@click.argument("source", required=False)
+@click.argument("event_type", metavar="[TYPE]", required=False)
 @click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a field: data.object.amount=8999.")
-@click.option("--id", "event", metavar="ID", help="The sender's id of the event. Default: a new one each time.")
+@click.option("--id", "event_id", metavar="ID", help="The sender's id of the event. Default: a new one each time.")
 @click.option("--times", type=click.IntRange(1, 100_000), default=1, help="Deliver the same event this often.")
+@click.option("--body-file", type=click.File("rb"), metavar="FILE", help="Send these bytes as they are; - for stdin.")
+@click.option("--event", "stored", metavar="EVENT", help="Send a stored event's bytes again: by id, key or SOURCE/KEY.")
+@click.option(
+    "--header",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Add a header, or change one: X-Forwarded-Proto=https.",
+)
+@click.option("--list", "listing", is_flag=True, help="List the types there are samples of: of a SOURCE, or of all.")
 @click.option(
     "--url",
     help="Where the inbox listens: http://HOST:PORT, with what it is mounted at. Default: that of the settings.",
@@ -57,38 +67,67 @@ ANSWER_SECONDS = 30.0
 @json_option
 def send(
     *,
-    source: str,
-    event_type: str,
+    source: str | None,
+    event_type: str | None,
     changes: tuple[str, ...],
-    event: str | None,
+    event_id: str | None,
     times: int,
+    body_file: BinaryIO | None,
+    stored: str | None,
+    given: tuple[str, ...],
+    listing: bool,
     url: str | None,
     private_key: TextIO | None,
     app: str | None,
     as_json: bool,
 ) -> int:
-    """Send a sample webhook, signed as the source's provider signs, with the source's first secret that is active."""
+    """Send a webhook, signed as the source's provider signs, with the source's first secret that is active: a sample of
+    TYPE, a body of your own, or an event that an inbox holds."""
     inbox = find_inbox(app)
-    settings = _known(inbox, source, app)
-    event = event or f"evt_{secrets.token_hex(8)}"
-    profile, now = profile_of(settings), inbox.clock.now().timestamp()
-    key = private_key.read().strip() if private_key else _secret(settings, inbox, now)
-    target = _target(url or f"http://{inbox.settings.host}:{inbox.settings.port}", source)
-
-    def signed(body: bytes) -> Draft:
-        at, public = inbox.clock.now().timestamp(), settings.public_url or target
-        return signed_request(profile, body, key, now=at, id=event, type=event_type, url=public)
-
-    plain = sample(profile, event_type, id=event, now=now, day=now)
-    _check_expressible(profile, _tried(profile, signed, plain), event, event_type)
-    body = _changed(plain, changes)
-    answers = [_post(target, signed(body)) for _ in range(times)]
+    if listing:
+        return say_samples(inbox, source, as_json=as_json)
+    _check_one_way(source, event_type, body_file, stored, changes)
+    event = None if stored is None else run(stored_event(inbox, stored))
+    name = source or ("" if event is None else event.summary.source)
+    signing = _signing(inbox, name, event_id, private_key, url, app)
+    headers = _headers(given)
+    requests: Requests
+    if event is not None:
+        requests = stored_request(signing, event)
+    elif body_file is not None:
+        requests = file_request(signing, body_file.read(), event_type, headers)
+    else:
+        requests = sample_request(signing, event_type or "", changes)
+    answers = [_post(signing.target, requests(), headers) for _ in range(times)]
     if as_json:
         say_json([{"status": status, "answer": answer} for status, answer in answers])
     else:
         for status, answer in answers:
             say(f"{status} {safe(answer) or '(empty answer)'}")
     return 0 if all(200 <= status < 300 for status, _ in answers) else NEGATIVE
+
+
+def _check_one_way(
+    source: str | None, event_type: str | None, body_file: object, stored: str | None, changes: tuple[str, ...]
+) -> None:
+    if stored is not None and (body_file is not None or event_type is not None):
+        raise UserError("send: --event has body and type already; leave out TYPE and --body-file")
+    if source is None and stored is None:
+        raise UserError("send: name a source and a type, such as: landfast send stripe payment_intent.succeeded")
+    if event_type is None and body_file is None and stored is None:
+        raise UserError(f"send: which type? landfast send --list {source} names those that there are samples of")
+    if changes and (body_file is not None or stored is not None):
+        raise UserError("send: --set changes a sample; --body-file and --event send the bytes as they are")
+
+
+def _signing(
+    inbox: Inbox, source: str, event_id: str | None, private_key: TextIO | None, url: str | None, app: str | None
+) -> Signing:
+    settings = _known(inbox, source, app)
+    key = private_key.read().strip() if private_key else _secret(settings, inbox, inbox.clock.now().timestamp())
+    target = _target(url or f"http://{inbox.settings.host}:{inbox.settings.port}", settings.path)
+    signed = settings.path if settings.endpoint else ""
+    return Signing(profile_of(settings), key, target, settings.public_url or target, inbox.clock, signed, event_id)
 
 
 def _known(inbox: Inbox, source: str, app: str | None) -> SourceSettings:
@@ -107,91 +146,37 @@ def _secret(settings: SourceSettings, inbox: Inbox, now: float) -> Secret:
     return active[0]
 
 
-def _tried(profile: Profile, signed: Callable[[bytes], Draft], body: bytes) -> Draft:
-    try:
-        return signed(body)
-    except (UnverifiedError, ValueError, LookupError) as error:
-        why = error.reason if isinstance(error, UnverifiedError) else f"{error}"
-        raise UserError(f"send: a sample of {profile.name} cannot be signed: {why}") from None
+def _headers(given: tuple[str, ...]) -> dict[str, str]:
+    headers = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        is_sendable = f"{name}{value}".isprintable() and name.isascii() and value.isascii()
+        if not equals or not name or " " in name or ":" in name or not is_sendable:
+            raise UserError(f"send: --header {each!r} needs NAME=VALUE, such as X-Forwarded-Proto=https")
+        headers[name] = value
+    return headers
 
 
-def _check_expressible(profile: Profile, draft: Draft, event: str, event_type: str) -> None:
-    """A sample that would be taken for another type, or another event, is not sent: the wrong handler would run."""
-    found = profile.identify(draft.head(), draft.body, received_at=datetime.now(UTC))
-    types = [each.type for each in found]
-    if event_type not in types:
-        others = ", ".join(dict.fromkeys(each for each in [*(one.type for one in profile.samples), *types] if each))
-        fix = f"use {others}" if others else "send cannot fill that in"
-        raise UserError(
-            f"send: a sample of {profile.name} cannot be of type {event_type!r}, which stands in {profile.type}; {fix}"
-        )
-    is_place = ":" in profile.key and profile.key.partition(":")[0] in KINDS
-    if is_place and not profile.samples and event not in [each.key for each in found]:
-        raise UserError(
-            f"send: a sample of {profile.name} has no key, which stands in {profile.key}; send cannot fill that in"
-        )
-
-
-def _changed(body: bytes, changes: tuple[str, ...]) -> bytes:
-    if not changes:
-        return body
-    parted = [change.partition("=") for change in changes]
-    for change, (path, equals, _) in zip(changes, parted, strict=True):
-        if not equals or not path:
-            raise UserError(f"send: --set {change!r} needs PATH=VALUE, such as data.object.amount=8999")
-    try:
-        data = json.loads(body)
-    except ValueError:  # a form, whose fields are flat
-        fields = dict(parse_qsl(body.decode(), keep_blank_values=True))
-        return urlencode(fields | {path: text for path, _, text in parted}).encode()
-    for path, _, text in parted:
-        _set(data, path.split("."), _value(text))
-    return json.dumps(data, separators=(",", ":")).encode()
-
-
-def _set(data: Any, path: list[str], value: Any) -> None:
-    *parents, last = path
-    for name in parents:
-        data = data.setdefault(name, {}) if isinstance(data, dict) else _item(data, name)
-    if isinstance(data, list) and _item(data, last) is not None:
-        data[int(last)] = value
-    elif isinstance(data, dict):
-        data[last] = value
-    else:
-        raise UserError(f"send: --set {'.'.join(path)}: only fields of objects can be set")
-
-
-def _item(data: Any, name: str) -> Any:
-    """Of a list, the item of this number: events.0.type."""
-    is_there = isinstance(data, list) and name.isdecimal() and int(name) < len(data)
-    return data[int(name)] if is_there else None
-
-
-def _value(text: str) -> Any:
-    """JSON where it is JSON, else the text itself: 8999 is a number, eur a string."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _target(url: str, source: str) -> str:
+def _target(url: str, path: str) -> str:
     """Where to post: a base, such as http://HOST:PORT or .../hooks, or the source's own address already."""
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise UserError(f"send: --url {url!r} must be http://HOST:PORT or https://HOST:PORT, or all of .../in/{source}")
+        raise UserError(f"send: --url {url!r} must be http://HOST:PORT or https://HOST:PORT, or all of ...{path}")
     base = url.rstrip("/")
-    return base if base.endswith(f"/in/{source}") else f"{base}/in/{source}"
+    return base if base.endswith(path) else f"{base}{path}"
 
 
-def _post(url: str, draft: Draft) -> tuple[int, str]:
+def _post(url: str, draft: Draft, given: Mapping[str, str]) -> tuple[int, str]:
+    """What was given takes the place of what the signing made: a forgery is what somebody may want to send."""
     parts, query = urlsplit(url), urlsplit(draft.url).query
     where = f"{parts.scheme}://{parts.netloc}"
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=ANSWER_SECONDS)
+    replaced = {name.lower() for name in given}
+    headers = {name: value for name, value in draft.headers.items() if name.lower() not in replaced} | dict(given)
     try:
         target = f"{parts.path}?{query}" if query else parts.path
-        connection.request(draft.method, target, draft.body, draft.headers)
+        connection.request(draft.method, target, draft.body, headers)
         response = connection.getresponse()
         return response.status, response.read().decode("utf-8", "replace")
     except ConnectionRefusedError:

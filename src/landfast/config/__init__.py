@@ -5,17 +5,22 @@ password is never repeated in it.
 """
 
 from landfast.config.checking import nearest
+from landfast.config.dependencies import dependency
+from landfast.config.forwards import forward
 from landfast.config.reading import FILE, load, strange_variables
-from landfast.config.settings import Address, SecretSettings, Server, Settings, SourceSettings
+from landfast.config.settings import Address, RetentionSettings, SecretSettings, Server, Settings, SourceSettings
 from landfast.config.sources import source
 
 __all__ = [
     "FILE",
     "Address",
+    "RetentionSettings",
     "SecretSettings",
     "Server",
     "Settings",
     "SourceSettings",
+    "dependency",
+    "forward",
     "load",
     "nearest",
     "source",

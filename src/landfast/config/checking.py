@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from landfast.config.setting_keys import HANDLER_KEYS, KEYS, NOT_BUILT_YET, SOURCE_KEYS, Key
+from landfast.config.key import Key
+from landfast.config.setting_keys import HANDLER_KEYS, KEYS, SOURCE_KEYS
 from landfast.domain.errors import ConfigError
 
 _TYPO_SIMILARITY = 0.6
@@ -20,10 +21,8 @@ def checked(values: Mapping[str, Any], rules: Mapping[str, Key], where: str) -> 
     for key, value in values.items():
         name = f"{where}{key.upper()}" if where == "LANDFAST_" else f"{where}{key}"
         rule = rules.get(key)
-        if key in NOT_BUILT_YET:
-            raise ConfigError(f"{where}{NOT_BUILT_YET[key]}")
         if rule is None:
-            known = [*rules, "sources", "providers"] if rules is KEYS else [*rules]
+            known = [*rules, "sources", "providers", "dependencies", "forward", "alerts"] if rules is KEYS else [*rules]
             hint = nearest(key, known) or f"; the keys are {', '.join(known)}"
             if key in SOURCE_KEYS:
                 hint = "; it belongs to a source: write it under [sources.NAME]"
@@ -40,9 +39,14 @@ def _value(name: str, value: Any, rule: Key) -> Any:
     if rule.kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, rule.kind) or (isinstance(value, bool) and rule.kind is not bool):
-        wanted = {str: "a string", int: "a whole number", float: "a number", list: "a list", bool: "true or false"}[
-            rule.kind
-        ]
+        wanted = {
+            str: "a string",
+            int: "a whole number",
+            float: "a number",
+            list: "a list",
+            bool: "true or false",
+            dict: "a table",
+        }[rule.kind]
         example = f"{name.rpartition(' ')[2].removeprefix('LANDFAST_').lower()} = {rule.example}"
         raise ConfigError(f"{name} must be {wanted}, not {type(value).__name__}, such as {example}")
     if isinstance(value, str) and not value.strip():
@@ -66,6 +70,14 @@ def networks(name: str, given: Iterable[Any]) -> tuple[str, ...]:
         except ValueError:
             fix = _network_of(each) or 'write each as "192.0.2.7" or "192.0.2.0/24"'
             raise ConfigError(f"{name}: {each!r} is no address or network; {fix}") from None
+    return tuple(given)
+
+
+def field_names(name: str, given: Iterable[Any]) -> tuple[str, ...]:
+    """Names of fields, with dots between those that stand in one another."""
+    for each in given:
+        if not isinstance(each, str) or not all(step.strip() for step in each.split(".")):
+            raise ConfigError(f'{name}: {each!r} is no name of a field; write each as "iban" or "customer.email"')
     return tuple(given)
 
 

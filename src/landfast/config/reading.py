@@ -13,16 +13,18 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from landfast.config.checking import checked, nearest, networks
+from landfast.config import addresses, retention
+from landfast.config.alerts import alerts
+from landfast.config.checking import checked, field_names, nearest, networks
+from landfast.config.dependencies import dependencies
+from landfast.config.forwards import forwards
 from landfast.config.setting_keys import KEYS, SOURCE_KEYS
 from landfast.config.settings import Address, Server, Settings, SourceSettings
 from landfast.config.sources import source
 from landfast.domain.errors import ConfigError
-from landfast.drivers import Driver, inbox_driver, ledger_driver
+from landfast.drivers import inbox_driver, ledger_driver
 
 FILE = "landfast.toml"
-ALIASES = {"postgres": "postgresql"}
-"""Of schemes that two names are in use for."""
 SCHEMES = {"redis": ("redis", "rediss", "valkey", "valkeys", "unix"), "journal": ("nats", "tls")}
 
 
@@ -37,16 +39,24 @@ def load(
     tables = _read(file) if file is not None else {}
     folder = file.parent if file is not None else Path()
     sources, providers = tables.pop("sources", {}), tables.pop("providers", {})
+    overrides = dict(overrides or {})
+    name = f"{file.name if file else FILE}: "
+    told = alerts(overrides.pop("alerts", tables.pop("alerts", {})), where=name)
+    used = dependencies(overrides.pop("dependencies", tables.pop("dependencies", {})), where=name)
+    sent_on = forwards(overrides.pop("forward", tables.pop("forward", [])), where=name)
     # Paths in a file are relative to that file; those of the environment and the code, to where we run.
     layers = (
-        (tables, f"{file.name if file else FILE}: ", folder),
+        (tables, name, folder),
         (_environment(environ), "LANDFAST_", Path()),
-        (dict(overrides or {}), "Inbox(): ", Path()),
+        (overrides, "Inbox(): ", Path()),
     )
     found: dict[str, Any] = {}
+    brought = addresses.brought(layers[-1][0])
     for layer, where, start in layers:
         found |= {name: _made(name, value, start, where) for name, value in checked(layer, KEYS, where).items()}
-    return replace(_settled(found, _sources(sources, providers, file), providers, folder), file=file)
+    found |= brought
+    made = _settled(found, _sources(sources, providers, file), providers, folder)
+    return replace(made, file=file, alerts=told, dependencies=MappingProxyType(used), forwards=sent_on)
 
 
 def strange_variables(environ: Mapping[str, str] | None = None) -> list[str]:
@@ -91,7 +101,9 @@ def _read(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file.name}: not valid TOML: {error}") from None
+        # Not the line itself: it may hold a secret.
+        hint = '; text stands in quotes, as in provider = "stripe"' if str(error).startswith("Invalid value") else ""
+        raise ConfigError(f"{file.name}: not valid TOML: {error}{hint}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{file.name}: not UTF-8; save it as UTF-8") from None
     except OSError as error:
@@ -109,9 +121,10 @@ def _environment(environ: Mapping[str, str]) -> dict[str, Any]:
         try:
             found[key] = _from_text(text, rule.kind)
         except ValueError:
-            wanted = "true or false" if rule.kind is bool else "a number"
+            wanted = {bool: "true or false", dict: "a list of KEY=VALUE"}.get(rule.kind, "a number")
+            example = "bodies=30d,dead=365d" if rule.kind is dict else rule.example
             raise ConfigError(
-                f"{name}: {text!r} is not {wanted}; set it to one, such as {rule.example}, or unset it"
+                f"{name}: {text!r} is not {wanted}; set it to one, such as {example}, or unset it"
             ) from None
     return found
 
@@ -119,6 +132,8 @@ def _environment(environ: Mapping[str, str]) -> dict[str, Any]:
 def _from_text(text: str, kind: type) -> Any:
     if kind is list:
         return [each.strip() for each in text.split(",")]
+    if kind is dict:  # bodies=30d,dead=365d
+        return {key.strip(): value.strip() for key, value in (each.split("=") for each in text.split(","))}
     if kind is bool:
         if text.lower() not in ("true", "false"):
             raise ValueError(text)
@@ -130,13 +145,17 @@ def _made(name: str, value: Any, folder: Path, where: str) -> Any:
     """A checked value as the settings hold it."""
     match name:
         case "store" | "ledger":
-            return _address(name, value, folder, where)
+            return addresses.read(name, value, folder, where)
         case "redis" | "journal":
             return _server(name, value, where)
         case "spool":
             return folder / value
+        case "retention":
+            return retention.read(value, where)
         case "trusted_proxies":
             return networks(_named(name, where), value)
+        case "redact":
+            return field_names(_named(name, where), value)
     return value
 
 
@@ -164,32 +183,6 @@ def _named(name: str, where: str) -> str:
     return f"{where}{name.upper()}" if where == "LANDFAST_" else f"{where}{name}"
 
 
-def _address(name: str, text: str, folder: Path, where: str) -> Address:
-    origin = f"{where}{name.upper()}" if where == "LANDFAST_" else where.removesuffix(": ")
-    before, colon, rest = text.partition(":")
-    scheme = ALIASES.get(before, before) if colon else "sqlite"
-    driver = _driver(name, scheme)
-    if not driver.is_file:
-        if driver.is_url and not rest.startswith("//"):
-            raise ConfigError(f"{name}: write the address as {scheme}://user:password@host/name")
-        try:
-            urlsplit(text).port  # noqa: B018 - reading it is what checks it
-        except ValueError:
-            raise ConfigError(f"{name}: the {driver.title} address is malformed; check its host and port") from None
-        return Address(text, origin, scheme)
-    path = rest.removeprefix("//") if colon else text
-    if not path:
-        raise ConfigError(f"{name}: {scheme}: needs a path, such as {scheme}:landfast.db")
-    return Address(str(folder / path), origin, scheme)
-
-
-def _driver(name: str, scheme: str) -> Driver:
-    try:
-        return inbox_driver(scheme) if name == "store" else ledger_driver(scheme)
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {error}") from None
-
-
 def _sources(tables: Any, providers: Any, file: Path | None) -> dict[str, SourceSettings]:
     for key, given, example in (("sources", tables, "stripe"), ("providers", providers, "acme")):
         if not isinstance(given, dict) or not all(isinstance(table, dict) for table in given.values()):
@@ -203,9 +196,9 @@ def _sources(tables: Any, providers: Any, file: Path | None) -> dict[str, Source
 def _settled(
     found: dict[str, Any], sources: dict[str, SourceSettings], providers: dict[str, Any], folder: Path
 ) -> Settings:
-    store = found.setdefault("store", Address(str(folder / "landfast.db")))
-    ledger = found["ledger"] = found.get("ledger") or _beside(store)
-    driver = ledger_driver(ledger.scheme)
+    store = found.setdefault("store", addresses.beside_django(found) or Address(str(folder / "landfast.db")))
+    ledger = found["ledger"] = found.get("ledger") or addresses.beside(store)
+    driver = ledger_driver(ledger.scheme, ledger.for_driver)
     are_files = inbox_driver(store.scheme).is_file and driver.is_file
     if are_files and Path(store.target).resolve() == Path(ledger.target).resolve():
         raise ConfigError(f"ledger: it is the store's own file; on {driver.title} they must be two files")
@@ -215,18 +208,6 @@ def _settled(
     found.setdefault("concurrency", 1 if driver.has_one_writer else 16)
     _apply_preset(found, folder)
     return Settings(**found, sources=MappingProxyType(sources), providers=MappingProxyType(providers), folder=folder)
-
-
-def _beside(store: Address) -> Address:
-    """Where the ledger is unless somebody says so: beside the store's file, or in the same database."""
-    origin = "it follows store"
-    if inbox_driver(store.scheme).is_file:
-        return Address(str(Path(store.target).parent / "landfast-ledger.db"), origin)
-    try:
-        ledger_driver(store.scheme)
-    except ConfigError as error:
-        raise ConfigError(f"ledger: it is not set, and cannot follow store: {error}; set it") from None
-    return Address(store.target, origin, store.scheme)
 
 
 def _apply_preset(found: dict[str, Any], folder: Path) -> None:

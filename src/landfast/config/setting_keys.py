@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from landfast.config.key import Key
 
 PRESETS = ("low-volume", "high-volume", "critical")
 SAME_KEY = ("duplicate", "hold")
 SAME_PROOF = ("hold", "take")
 UNSIGNED_TYPE = ("hold", "trust")
 UNHANDLED = ("keep", "done", "dead")
-NOT_BUILT_YET = MappingProxyType({"ordered_by": "order per entity is not built yet; remove ordered_by"})
-"""Keys that will mean something. Until then they are refused: a user who sets one would rely on it."""
-
-HANDLER_KEYS = ("attempts", "backoff", "deadline", "isolation", "group")
+LOG = ("text", "json")
+HANDLER_KEYS = ("attempts", "backoff", "deadline", "isolation", "group", "ordered", "on_dead", "uses")
 """What belongs to a handler, and so to the code."""
 
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    kind: type
-    example: str
-    """As it is written in landfast.toml."""
-    says: str
-    """What it is for: a sentence for somebody who reads it for the first time."""
-    least: float = -math.inf
-    most: float = math.inf
-    one_of: tuple[str, ...] = ()
-    default: str = ""
-    """In words, where it is more than a value that stands in Settings."""
+RETENTION_KEYS = ("bodies", "dead", "unhandled", "memory")
+"""What `[retention]` and `[sources.NAME.retention]` take: a number of hours, days or weeks, or for ever."""
 
 
 KEYS: Mapping[str, Key] = MappingProxyType(
@@ -44,7 +31,8 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "ledger": Key(
             str,
             '"sqlite:shop.db"',
-            "The database that your handlers write to: receipts and effects are kept beside your own tables.",
+            "The database that your handlers write to: receipts and effects are kept beside your own tables."
+            " `sqlite:PATH`, `postgresql://...`, `mysql+aiomysql://...`, or `django:ALIAS`.",
             default="the same database on PostgreSQL, `landfast-ledger.db` beside `store` on SQLite",
         ),
         "app": Key(
@@ -55,6 +43,39 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         ),
         "host": Key(str, '"0.0.0.0"', "The address that intakes listen on."),
         "port": Key(int, "8420", "The port that intakes listen on; 0 for any that is free.", 0, 65535),
+        "metrics_port": Key(
+            int,
+            "8422",
+            "Answer `GET /metrics`, `/health` and `/ready` on this port"
+            " ([metrics, traces and logs](../howto/metrics.md)).",
+            1,
+            65535,
+        ),
+        "metrics_host": Key(
+            str,
+            '"0.0.0.0"',
+            "The address that metrics are told on. They name your sources and handlers: let no stranger reach it.",
+        ),
+        "admin_port": Key(
+            int,
+            "8421",
+            "The port of the admin API and its pages ([how](../howto/admin-api.md)); 0 for none.",
+            0,
+            65535,
+            default="8421, or none where that port is taken",
+        ),
+        "admin_host": Key(
+            str,
+            '"10.0.0.5"',
+            "The address that the admin API listens on. Beyond the loopback it needs a token.",
+        ),
+        "log": Key(str, '"json"', "How the log is written: `text`, or one JSON object a line.", one_of=LOG),
+        "redact": Key(
+            list,
+            '["iban", "customer.email"]',
+            "Fields that are shown as `[redacted]` in logs, traces and commands, besides the usual ones"
+            " ([which](../howto/metrics.md#what-is-not-shown)). What is stored stays as it is.",
+        ),
         "intakes": Key(int, "2", "How many processes take webhooks in.", 1, 64),
         "workers": Key(int, "1", "How many processes run handlers; 0 for none here. A SQLite ledger takes one.", 0, 64),
         "concurrency": Key(
@@ -108,13 +129,19 @@ KEYS: Mapping[str, Key] = MappingProxyType(
             "true",
             "Take a spool in memory or in a container's own layer, too: what it acknowledged is lost with the machine.",
         ),
-        "dedup_memory": Key(
-            float,
-            "3024000",
-            "Seconds for which an event is surely known again, 35 days by default. One whose own time"
-            " is longer ago is held.",
-            3600,
-            10 * 365 * 86_400,
+        "ballast": Key(
+            int,
+            "67108864",
+            "Bytes of a file beside a SQLite inbox, or of a table in PostgreSQL, that is removed when the disk is full:"
+            " to delete takes room, too ([a full disk](../howto/full-disk.md)). 0 for none.",
+            0,
+            2**40,
+        ),
+        "retention": Key(
+            dict,
+            '{ bodies = "30d", dead = "365d" }',
+            "How long things are kept: `bodies`, `dead`, `unhandled` and `memory` ([how long](../howto/retention.md)).",
+            default='`{ bodies = "90d", dead = "365d", unhandled = "90d", memory = "35d" }`',
         ),
         "seal": Key(
             str,
@@ -148,7 +175,7 @@ SOURCE_KEYS: Mapping[str, Key] = MappingProxyType(
             list,
             '["env:NAME"]',
             "What the sender's proof is checked with: each `env:NAME`, `file:PATH`, the secret itself, or a table."
-            " Any that is active counts.",
+            " Any that is active counts. A variable that is not set is looked for in `.env` beside the settings.",
             default="needed",
         ),
         "tolerance": Key(  # at most a day: beyond it a captured request replays at leisure
@@ -165,6 +192,9 @@ SOURCE_KEYS: Mapping[str, Key] = MappingProxyType(
             "What makes two deliveries one event, if not what the provider's page says"
             " ([the rules](describing-a-provider.md#what-makes-two-deliveries-one-event)).",
             default="the provider's own id of the event",
+        ),
+        "ordered_by": Key(
+            str, '"data.object.id"', "What an event is about: a path, or `header:NAME` ([order](../howto/order.md))."
         ),
         "dedup_key": Key(
             str,
@@ -241,8 +271,28 @@ SOURCE_KEYS: Mapping[str, Key] = MappingProxyType(
             '["invoice.*"]',
             "Types that nobody wants: done at once, whatever handlers there are. `*` is any text.",
         ),
+        "retention": Key(
+            dict,
+            '{ bodies = "7d" }',
+            "The same for what this source sends, where it differs from `[retention]`.",
+            default="as `[retention]` says",
+        ),
+        "listing": Key(
+            dict,
+            '{ credential = "env:STRIPE_API_KEY" }',
+            "Where the provider lists its own events, for what never arrived ([reconcile](../howto/reconcile.md)).",
+        ),
+        "reconcile": Key(
+            str,
+            '"6h"',
+            "How often a worker compares the inbox with that list, and takes in what never arrived: `30m`, `6h`, `1d`.",
+            default="never by itself",
+        ),
         "concurrency": Key(  # at most as many as a worker can have hands
             int, "4", "How many of its events may run at the same time in one worker process.", 1, 256
+        ),
+        "owner": Key(
+            str, '"#payments on Slack"', "Who looks after it; `landfast sources page` and its readers want to know."
         ),
     }
 )

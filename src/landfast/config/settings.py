@@ -10,9 +10,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from landfast import drivers
+from landfast.config.alerts import AlertSettings
+from landfast.config.forwards import ForwardSettings
+from landfast.domain.dependency import Dependency
+from landfast.domain.endpoint import Endpoint
 from landfast.drivers import InboxDriver, LedgerDriver
 
-DAY_SECONDS = 86_400.0
 GIBIBYTE = 2**30
 
 
@@ -26,12 +29,18 @@ class Address:
     """Who says so: a file, a variable, the code. For the sentence about what is wrong with it."""
     scheme: str = "sqlite"
     """Which names the driver."""
+    given: Any = None
+    """What the code gave in its place, such as an engine. `target` is only what it prints as, then."""
 
     def __str__(self) -> str:
         return _without_password(self.target, scheme=self.scheme) if "://" in self.target else self.target
 
     def __repr__(self) -> str:
         return f"Address({str(self)!r})"
+
+    @property
+    def for_driver(self) -> Any:
+        return self.target if self.given is None else self.given
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -60,6 +69,16 @@ class SecretSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionSettings:
+    """Seconds, and infinity for ever; None where nothing is said. `domain.retention` has the words."""
+
+    bodies: float | None = None
+    dead: float | None = None
+    unhandled: float | None = None
+    memory: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSettings:
     name: str
     provider: str
@@ -68,6 +87,8 @@ class SourceSettings:
     """Seconds a signature's own timestamp may be off; 0 for what suits the provider, 300 for most."""
     dedup: str | None = None
     dedup_key: str | None = field(default=None, repr=False)
+    ordered_by: str | None = None
+    """Where an event names its entity, if not where the provider's page says."""
     body_limit: int | None = None
     """Bytes; the provider's own limit unless it is set."""
     public_url: str = ""
@@ -100,10 +121,23 @@ class SourceSettings:
     """Types, or patterns of them, that nobody wants: done at once, whatever handlers there are."""
     concurrency: int | None = None
     """How many of its events may run at the same time in one worker process; no limit unless it is set."""
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
+    listing: Mapping[str, Any] | None = field(default=None, repr=False)
+    """Where the provider lists its own events, as it is written."""
+    reconcile: float | None = None
+    """Seconds between two comparisons with that list; never by itself unless it is set."""
+    owner: str = ""
+    """Who looks after it: a team, a channel, a page."""
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """What only this provider takes, such as verify_token; and all that describes the generic one."""
     described: Mapping[str, Any] | None = None
     """The table `[providers.NAME]` of this file, if the provider is one."""
+    endpoint: Endpoint | None = None
+    """Where it takes calls, which want an answer, in place of webhooks."""
+
+    @property
+    def path(self) -> str:
+        return f"/in/{self.name}" if self.endpoint is None else self.endpoint.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +148,16 @@ class Settings:
     host: str = "127.0.0.1"
     """The loopback: a server that the world can reach is a decision, not a default."""
     port: int = 8420
+    metrics_port: int | None = None
+    """Where `/metrics` is answered, if anywhere."""
+    metrics_host: str = "127.0.0.1"
+    admin_port: int | None = None
+    """Of the admin API; 0 for none. None for the usual one, if it is free."""
+    admin_host: str = "127.0.0.1"
+    log: str = "text"
+    """How processes of our own write it: `text` or `json`."""
+    redact: tuple[str, ...] = ()
+    """Fields that are not shown, besides the usual ones."""
     intakes: int = 1
     workers: int = 1
     concurrency: int
@@ -135,8 +179,10 @@ class Settings:
     spool_anywhere: bool = False
     """Also in memory, or in a container's own layer, where what is acknowledged goes when the machine or container
     does."""
-    dedup_memory: float = 35 * DAY_SECONDS
-    """Seconds: how long an event is surely known again. One whose own time is longer ago is held."""
+    ballast: int = 64 * 1024 * 1024
+    """Bytes kept back beside a SQLite inbox for the moment when its disk is full; 0 for none."""
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
+    """How long things are kept, where a source does not say otherwise."""
     seal: str | None = None
     """Where the master key is, `env:NAME` or `file:PATH`: then what is stored of events is sealed."""
     seal_old: str | None = None
@@ -147,6 +193,12 @@ class Settings:
     sources: Mapping[str, SourceSettings] = field(default_factory=dict)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The tables `[providers.NAME]`, as they are written."""
+    dependencies: Mapping[str, Dependency] = field(default_factory=dict)
+    """The tables `[dependencies.NAME]`."""
+    forwards: tuple[ForwardSettings, ...] = ()
+    """The tables `[[forward]]`."""
+    alerts: AlertSettings = AlertSettings()  # noqa: RUF009 - frozen
+    """The table `[alerts]`, with its sinks."""
     folder: Path = field(default_factory=Path)
     """Where the configuration was found: relative paths in it start there."""
     file: Path | None = None
@@ -158,7 +210,7 @@ class Settings:
 
     @property
     def ledger_driver(self) -> LedgerDriver:
-        return drivers.ledger_driver(self.ledger.scheme)
+        return drivers.ledger_driver(self.ledger.scheme, self.ledger.for_driver)
 
 
 def _without_password(url: str, *, scheme: str) -> str:

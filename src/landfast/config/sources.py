@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
+from landfast.config import retention
 from landfast.config.checking import checked, nearest, networks, of_a_handler
-from landfast.config.setting_keys import HANDLER_KEYS, KEYS, NOT_BUILT_YET, SOURCE_KEYS
+from landfast.config.setting_keys import HANDLER_KEYS, KEYS, SOURCE_KEYS
 from landfast.config.settings import SecretSettings, SourceSettings
 from landfast.domain.errors import ConfigError
 
+SHORTEST_INTERVAL_SECONDS = 300
+"""Younger events are left alone anyway: they may be on their way."""
+LONGEST_INTERVAL_SECONDS = 14 * 86_400
+"""Stripe lists its events for 30 days."""
+_UNIT_SECONDS = {"m": 60, "h": 3_600, "d": 86_400}
 _SECRET_KEYS = ("value", "name", "from", "until")
 
 
@@ -29,22 +35,21 @@ def source(
     described = _described(str(options.get("provider")), providers, where)
     if not name or len(name) > 100 or not all(c.isascii() and (c.isalnum() or c in "-_.") for c in name):
         raise ConfigError(f"{where}the name {name!r} must be letters, digits, '-', '_' or '.', 100 of them at most")
-    for key in options.keys() & NOT_BUILT_YET.keys():
-        raise ConfigError(f"{where}{NOT_BUILT_YET[key]}")
     if options.get("provider") != "generic" or not options.get("secrets"):
         _find_misspelt(options, described or {}, where)
     if options.get("provider") is None:
         raise ConfigError(f'{where}provider is missing; name how it signs, such as provider = "stripe"')
     known = checked({key: options[key] for key in options if key in SOURCE_KEYS}, SOURCE_KEYS, where)
     secrets = _secrets(known.pop("secrets", []), where)
-    if "public_url" in known:
-        known["public_url"] = _public_url(known["public_url"], where)
-    if "allow_from" in known:
-        if not known["allow_from"]:
-            raise ConfigError(f"{where}allow_from is empty; name who may send, or leave it out for everybody")
-        known["allow_from"] = networks(f"{where}allow_from", known["allow_from"])
-    if "ignore" in known:
-        known["ignore"] = _patterns(known["ignore"], where)
+    makers: dict[str, Callable[[Any, str], object]] = {
+        "public_url": _public_url,
+        "allow_from": _senders,
+        "retention": retention.read,
+        "ignore": _patterns,
+    }
+    known |= {key: make(known[key], where) for key, make in makers.items() if key in known}
+    if "reconcile" in known:
+        known["reconcile"] = _interval(known["reconcile"], where, has_listing="listing" in known)
     extra = {key: value for key, value in options.items() if key not in SOURCE_KEYS}
     return SourceSettings(name=name, secrets=secrets, options=extra, described=described, **known)
 
@@ -85,12 +90,28 @@ def _moment(given: Mapping[str, Any], key: str, default: float, where: str) -> f
     return value.timestamp()
 
 
+def _senders(given: list[Any], where: str) -> tuple[str, ...]:
+    if not given:
+        raise ConfigError(f"{where}allow_from is empty; name who may send, or leave it out for everybody")
+    return networks(f"{where}allow_from", given)
+
+
 def _patterns(given: list[Any], where: str) -> tuple[str, ...]:
     if not given:
         raise ConfigError(f'{where}ignore is empty; leave it out, or name types in it, such as ignore = ["invoice.*"]')
     if not all(isinstance(each, str) and each for each in given):
         raise ConfigError(f'{where}ignore must be a list of types or patterns, such as ignore = ["invoice.*"]')
     return tuple(given)
+
+
+def _interval(text: str, where: str, *, has_listing: bool) -> float:
+    if not has_listing:
+        raise ConfigError(f"{where}reconcile needs a listing; say where the provider lists its events")
+    number, unit = text[:-1], text[-1:]
+    seconds = int(number) * _UNIT_SECONDS[unit] if number.isdecimal() and unit in _UNIT_SECONDS else 0
+    if not SHORTEST_INTERVAL_SECONDS <= seconds <= LONGEST_INTERVAL_SECONDS:
+        raise ConfigError(f'{where}reconcile is {text!r}; it is from 5m to 14d, such as reconcile = "6h"')
+    return float(seconds)
 
 
 def _public_url(text: str, where: str) -> str:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,16 +23,22 @@ from landfast.app import Inbox
 from landfast.cli import MISUSE, NEGATIVE, TERMINATED
 from landfast.cli.output import safe, say_json
 from landfast.cli.proof import proof_fields
+from landfast.demo.dashboard import dashboard, show_in_browser
 from landfast.demo.keyboard import Keys
-from landfast.demo.play import KILLS, Score, Theatre, play
+from landfast.demo.play import KILLS, Score, Theatre
 from landfast.demo.screen import Screen, summary
 from landfast.demo.sender import EVENT, Sender
 from landfast.demo.servers import NaiveServer, Serve
+from landfast.demo.shop_handlers import register
+from landfast.demo.stage import Stage
 from landfast.recovery.proof import Proof
 
 APP = "landfast.demo.shop:inbox"
 DELIVERIES = 11_247
 """What the story counted before somebody woke up."""
+
+BROWSER_SECONDS = 20.0
+"""For a browser to show the page before the storm begins: it may be the first program of the day."""
 
 
 @click.command()
@@ -43,23 +49,30 @@ DELIVERIES = 11_247
     show_default=True,
     help="How often the one event is delivered.",
 )
+@click.option("--no-browser", is_flag=True, help="Print the dashboard's address, and open no browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print only what it came to, as JSON.")
-def demo(*, deliveries: int, as_json: bool) -> int:
-    """Play the retry storm: one event, 11,247 deliveries, a worker that is killed three times, one order."""
+def demo(*, deliveries: int, no_browser: bool, as_json: bool) -> int:
+    """Play the retry storm: one event, 11,247 deliveries, a worker that is killed three times, one order.
+
+    In a terminal there is a dashboard, too: watch the storm on its page, kill the worker there, play it again.
+    """
     began = time.monotonic()
     console = Console(highlight=False, quiet=as_json)
     code = MISUSE
     with tempfile.TemporaryDirectory(prefix="landfast-demo-") as folder:
         try:
-            code = _run(Path(folder), deliveries, console, began, as_json=as_json)
+            code = _run(Path(folder), deliveries, console, began, as_json=as_json, opens_browser=not no_browser)
         except* (OSError, EOFError) as failed:  # TimeoutError is an OSError
             click.echo(f"landfast: the demo could not go on: {_last_words(failed)}", err=True)
     return code
 
 
-def _run(folder: Path, deliveries: int, console: Console, began: float, *, as_json: bool) -> int:
+def _run(folder: Path, deliveries: int, console: Console, began: float, *, as_json: bool, opens_browser: bool) -> int:
+    is_watched = console.is_terminal and sys.stdin.isatty() and not as_json
     try:
-        score, proof = asyncio.run(_demo(folder, deliveries, console, began, is_quiet=as_json))
+        score, proof = asyncio.run(
+            _demo(folder, deliveries, console, began, is_watched=is_watched, opens_browser=opens_browser)
+        )
     except asyncio.CancelledError:
         return TERMINATED
     if as_json:
@@ -68,22 +81,41 @@ def _run(folder: Path, deliveries: int, console: Console, began: float, *, as_js
 
 
 async def _demo(
-    folder: Path, deliveries: int, console: Console, began: float, *, is_quiet: bool
+    folder: Path, deliveries: int, console: Console, began: float, *, is_watched: bool, opens_browser: bool
 ) -> tuple[Score, Proof]:
+    """`is_watched`: somebody sits at the terminal. Without anybody there is neither a dashboard nor keys."""
     _stop_on_sigterm()
-    async with _theatre(folder) as theatre:
+    async with _theatre(folder) as theatre, AsyncExitStack() as stack:
+        stage = Stage(theatre, deliveries)
+
+        def tell(score: Score, proof: Proof) -> None:
+            console.print(
+                f"  the storm once more, from the page: {score.event}\n{summary(score, proof)}", soft_wrap=True
+            )
+
         try:
-            console.print(_opening(theatre, deliveries, time.monotonic() - began), soft_wrap=True)
+            address = await stack.enter_async_context(dashboard(stage, tell)) if is_watched else ""
+            console.print(_opening(theatre, deliveries, time.monotonic() - began, address), soft_wrap=True)
+            if is_watched and opens_browser:
+                await _bring_to_the_page(stage, f"{address}/storm", console)
             with Screen(console, deliveries) as screen:
-                score = await play(theatre, deliveries, show=screen.show)
-            proof = await theatre.prove()
+                score, proof = await stage.storm(screen.show)
             console.print(summary(score, proof), soft_wrap=True)
-            if console.is_terminal and sys.stdin.isatty() and not is_quiet:
-                await Keys(theatre, console).run()
+            if is_watched:
+                await Keys(stage, console).run()
         except asyncio.CancelledError:
             console.print("  stopping ...")
             raise
     return score, proof
+
+
+async def _bring_to_the_page(stage: Stage, address: str, console: Console) -> None:
+    if not await show_in_browser(address):
+        return
+    console.print("  a browser is opening; the storm begins when it is there ...\n")
+    with suppress(TimeoutError):
+        async with asyncio.timeout(BROWSER_SECONDS):
+            await stage.is_seen.wait()
 
 
 @asynccontextmanager
@@ -93,14 +125,15 @@ async def _theatre(folder: Path) -> AsyncIterator[Theatre]:
     # The demo's shops know only what is theirs: a LANDFAST_STORE of the user's must not be stormed.
     for name in [name for name in os.environ if name.startswith("LANDFAST_")]:
         del os.environ[name]
-    env = os.environ | {"STRIPE_WEBHOOK_SECRET": secret}
+    os.environ["STRIPE_WEBHOOK_SECRET"] = secret  # for the dashboard here, which checks that there is one
+    env = dict(os.environ)
     async with AsyncExitStack() as stack:
         naive = await NaiveServer.start(folder / "naive.db", env=env)
         stack.push_async_callback(naive.stop)
-        shop = await Serve.start(APP, folder, env=env)
+        shop = await Serve.start(APP, folder, env=env, options=("--admin-port", "0"))
         stack.push_async_exit(partial(_leave, shop))
         inbox = Inbox(_own_config(folder), store=str(folder / "landfast.db"), ledger=str(folder / "shop.db"))
-        yield Theatre(folder, Sender(secret), shop, naive, inbox)
+        yield Theatre(folder, Sender(secret), shop, naive, register(inbox, folder))
 
 
 async def _leave(shop: Serve, kind: type[BaseException] | None, *_: object) -> None:
@@ -114,10 +147,12 @@ def _own_config(folder: Path) -> Path:
     return config
 
 
-def _opening(theatre: Theatre, deliveries: int, seconds: float) -> str:
+def _opening(theatre: Theatre, deliveries: int, seconds: float, address: str) -> str:
+    shown = f"  dashboard  {address}/storm     watch it there, kill the worker, play it again\n" if address else ""
     return (
         f"\n  landfast {__version__}   ready in {seconds:.1f} s\n"
         f"  inbox      http://127.0.0.1:{theatre.shop.port}/in/stripe     dev secret {theatre.sender.secret}\n"
+        f"{shown}"
         f"  store      {theatre.folder}, every ack fsynced     handlers  {APP}\n\n"
         f"  the storm: {deliveries:,} deliveries of {EVENT}, 64 at a time, the worker killed {KILLS} times\n"
     )
@@ -128,7 +163,7 @@ def _fields(score: Score, proof: Proof) -> dict[str, Any]:
         "deliveries": score.deliveries,
         "naive_orders": score.naive_orders,
         "orders": score.our_orders,
-        "killed": [{"pid": pid, "at_delivery": answered} for pid, answered in score.killed],
+        "killed": [{"pid": pid, "at_delivery": answered} for pid, answered, _ in score.killed],
         "proof": proof_fields(proof),
     }
 

@@ -17,29 +17,34 @@ from itertools import count
 from rich.console import Console
 
 from landfast.demo.load import Connection
-from landfast.demo.play import Theatre
-from landfast.demo.screen import orders
+from landfast.demo.screen import Screen, orders, summary
 from landfast.demo.sender import EVENT
+from landfast.demo.stage import Stage
 from landfast.domain.ids import event_id
 from landfast.domain.lifecycle import State
 from landfast.domain.summary import EventRecord
 
-HELP = "  s send  d send it again  f forge one  c crash the handler  k kill -9 the worker  r replay  ? help  q quit"
+HELP = (
+    "  s send  d send it again  f forge one  c crash the handler  k kill -9 the worker  r replay"
+    "  p play the storm again  ? help  q quit"
+)
 EXPLAINED = """\
   s  send a new payment, signed as Stripe signs it: its handler makes one order
   d  deliver the last event again: a duplicate, answered 200, and no second order
   f  forge it: another amount under the old signature, answered 401 and never stored
   c  send one whose handler raises after it wrote the order: undone, tried again, one order
   k  kill -9 the worker: another takes its place, and its claims
+  p  play the storm again, with another event; the dashboard's page shows it
   r  replay the last event: a new run, in which no handler with a receipt runs again
   q  quit, and throw the folder away; Ctrl-D does the same"""
 QUIT = ("q", "\x04")
-DONE_WITHIN = 30.0
+DONE_WITHIN = 120.0
 
 
 class Keys:
-    def __init__(self, theatre: Theatre, console: Console) -> None:
-        self._theatre = theatre
+    def __init__(self, stage: Stage, console: Console) -> None:
+        self._stage = stage
+        self._theatre = theatre = stage.theatre
         self._console = console
         self._connection = Connection(theatre.shop.port)
         self._numbers = count(1)
@@ -63,11 +68,19 @@ class Keys:
                     break
                 if key == "?":
                     self._say(EXPLAINED)
+                elif key == "p":
+                    self._say(await self.play_again())
                 elif key in actions:
-                    self._say(f"  {await actions[key]()}")
+                    async with self._stage.turn:
+                        self._say(f"  {await actions[key]()}")
                 else:
                     self._say(f"  no such key: {key!r}; ? explains them")
         self._connection.close()
+
+    async def play_again(self) -> str:
+        with Screen(self._console, self._stage.deliveries) as screen:
+            score, proof = await self._stage.storm(screen.show)
+        return summary(score, proof)
 
     async def send(self) -> str:
         self._event = f"evt_demo_{next(self._numbers)}"
@@ -115,6 +128,7 @@ class Keys:
         milliseconds = (time.perf_counter() - began) * 1000
         if status is None:
             return "no answer"
+        self._theatre.sent.append(1)
         answer = json.loads(self._connection.body)
         return f"{status} {answer.get('status') or answer.get('error')} in {milliseconds:.1f} ms"
 

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 CONNECTIONS = 64
-ANSWER_WITHIN = 30.0
-"""Seconds: longer than any provider waits for an answer."""
+ANSWER_WITHIN = 120.0
+"""Seconds: longer than any provider waits for an answer, and longer than a busy machine stands still."""
 
 
 @dataclass(slots=True)

@@ -43,7 +43,7 @@ class Screen:
     def show(self, score: Score) -> None:
         self._progress.update(self._naive, completed=score.naive.total, orders=orders(score.naive_orders))
         self._progress.update(self._ours, completed=score.ours.total, orders=orders(score.our_orders))
-        for pid, answered in score.killed[self._told :]:
+        for pid, answered, _ in score.killed[self._told :]:
             self._told += 1
             self._console.print(
                 f"  kill -9 {pid}: Landfast's worker, its order written and not committed"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from landfast.processes.supervision.child import Child
 
-STARTS_WITHIN = 60.0
+STARTS_WITHIN = 120.0
 """Seconds: under one alone; a machine that is busy with everything else is given more."""
 
 

@@ -39,33 +39,48 @@ PROCESSING = (
     "claim_suspect",
     "begin",
     "reserve",
+    "mark",
+    "lock_states",
     "handle",
-    "reset",
+    "scope",
     "withdraw",
+    "move_states",
+    "arrive",
     "stage",
     "commit",
     "rollback",
     "bury",
+    "stir",
     "settle",
     "claim_effect",
     "claim_suspect_effect",
     "perform",
+    "arrived",
     "settle_effect",
     "replay",
     "admit",
 )
 STEPS = INTAKE + PROCESSING
-"""In the order of the path. `answer`, `handle` and `perform` are no ports but functions: see `Crash.around`. So is
-`stage`, which ends inside of `LedgerTransaction.commit`, where only who knows the driver can stop."""
+"""In the order of the path. `answer`, `handle` and `perform` are no ports but functions: see `Crash.around`. So are
+`stage`, and `arrive` of an event that others may wait for: both end inside of `LedgerTransaction.commit`, where only
+who knows the driver can stop."""
 
 VIEWS: Mapping[type, Mapping[str, str]] = {
     Provider: {"verify": "verify", "find": "identify"},
     Seen: {"has": "seen", "remember": "remember"},
     Recorder: {"record": "record", "tally": "tally"},
-    Workbench: {step: step for step in ("requeue", "claim", "claim_suspect", "settle")},
+    Workbench: {step: step for step in ("requeue", "claim", "claim_suspect", "stir", "settle")},
     ReceiptStore: {"begin": "begin", "bury": "bury"},
-    LedgerTransaction: {step: step for step in ("reserve", "reset", "withdraw", "commit", "rollback")},
-    EffectStore: {"claim": "claim_effect", "claim_suspect": "claim_suspect_effect", "settle": "settle_effect"},
+    LedgerTransaction: {
+        step: step
+        for step in ("reserve", "mark", "lock_states", "scope", "withdraw", "move_states", "commit", "rollback")
+    },
+    EffectStore: {
+        "claim": "claim_effect",
+        "claim_suspect": "claim_suspect_effect",
+        "arrived": "arrived",
+        "settle": "settle_effect",
+    },
     Archive: {"replay": "replay", "admit": "admit"},
 }
 """Which method of which port is which step. A driver has several ports, and is watched as the one that is used."""
@@ -85,7 +100,7 @@ class Crash:
         when: When = "before",
         how: How = "kill",
         nth: int = 1,
-        error: Exception | None = None,
+        error: BaseException | None = None,
         report: Callable[[str, When, int], None] = lambda _step, _when, _nth: None,
     ) -> None:
         if step is not None and step not in (*STEPS, ANY):

@@ -73,6 +73,8 @@ _ROADS: dict[State, Signal] = {
     State.DELAYED: Signal.RETRY,
     State.UNHANDLED: Signal.NO_HANDLER,
     State.PAUSED: Signal.PAUSE,
+    State.QUEUED: Signal.QUEUE,
+    State.PARKED: Signal.PARK,
     State.DONE: Signal.FINISH,
     State.DEAD: Signal.BURY,
 }

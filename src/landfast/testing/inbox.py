@@ -2,59 +2,37 @@
 
 from __future__ import annotations
 
-import copy
-import json
-import math
 import sqlite3
 import tempfile
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from landfast.app import Inbox
-from landfast.app.sources import profile_of
 from landfast.app.stores import Stores
-from landfast.app.system_clock import SystemClock
-from landfast.config import Address, SecretSettings
-from landfast.domain.answer import Answer
-from landfast.domain.delivery import Head
-from landfast.domain.errors import SenderError, UserError
-from landfast.intake.answers import answer_to
+from landfast.config import Address
+from landfast.domain.errors import UserError
 from landfast.intake.receive import Intake
 from landfast.ports import inbox as ports
-from landfast.processing.worker import Worker
-from landfast.providers.signing import sample, signed_request
-from landfast.testing.sender_secrets import Pair, pair_for
+from landfast.testing.calling import call, call_request, endpoint_named
+from landfast.testing.draining import Draining
+from landfast.testing.reports import Called, Delivered, Failure
+from landfast.testing.requests import signed, take_in
+from landfast.testing.temporary import ShiftedClock, temporary
+from landfast.testing.witness import Witness, raise_first
 
-
-@dataclass(frozen=True, slots=True)
-class Delivered:
-    """What the sender was told."""
-
-    status: int
-    """Of the HTTP answer."""
-    body: dict[str, Any]
-    """Its JSON; `{"text": ...}` for a sender that wants to read a word of its own."""
-
-    @property
-    def is_new(self) -> bool:
-        """False for a duplicate, and for what was refused."""
-        return self.body.get("status") == "stored"
-
-    @property
-    def event(self) -> str | None:
-        """The event's id, for `landfast events show` and for `TestInbox.archive`."""
-        return self.body.get("event")
+__all__ = ["Delivered", "TestInbox"]
 
 
 class TestInbox:
     """`async with TestInbox(inbox) as t: await t.deliver("stripe", type="payment_intent.succeeded"); await t.drain()`
 
     Handlers, effects and sources are those of your inbox; the stores are temporary, and every source is signed with a
-    test secret, so no environment is needed. Your inbox itself is not changed.
+    test secret, so no environment is needed. Your inbox itself is not changed. In pytest, the fixtures `inbox` and
+    `async_inbox` do more.
     """
 
     __test__ = False  # pytest: this is no test
@@ -66,20 +44,25 @@ class TestInbox:
 
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
-        self._clock = _ShiftedClock()
+        self._clock = ShiftedClock()
+        self._witness = Witness()
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="landfast-test-")))
-            self._copy = inbox = self._temporary(folder)
-            await inbox.migrate()
+            ledger = Address(str(folder / "ledger.db"))
+            self._copy, self._pairs = temporary(self._inbox, folder, self._clock, ledger=ledger)
+            self._copy.registry = self._witness.registry(self._inbox.registry)
+            await self._copy.migrate()
             self.ledger = sqlite3.connect(folder / "ledger.db", isolation_level=None)
             self.ledger.row_factory = sqlite3.Row
             stack.callback(self.ledger.close)
-            self.archive = await stack.enter_async_context(inbox.archive())
-            self._intake: Intake = await stack.enter_async_context(inbox.intake())
-            self._worker: Worker = await stack.enter_async_context(inbox.worker())
+            self.archive = await stack.enter_async_context(self._copy.archive())
+            self._intake: Intake = await stack.enter_async_context(self._copy.intake())
+            lifespans = self._inbox._lifespans  # noqa: SLF001 - those of the user's inbox run here, too
+            self._draining = Draining(self._copy, self._witness, lifespans)
+            self._stores = await stack.enter_async_context(self._draining.stores())
             self._stack = stack.pop_all()
         return self
 
@@ -101,20 +84,34 @@ class TestInbox:
         settings = self._copy.sources.get(source)
         if settings is None:
             raise UserError(f"deliver: there is no source {source!r}")
-        profile, now = profile_of(settings), self._clock.now().timestamp()
-        # A time in a sample is always the same, so that the same id is the same bytes; unless that time is checked.
-        times = {"now": now} if profile.signed_at_place else {}
-        content = _bytes(body) if body is not None else sample(profile, type, id=id, **times)
-        key = self._pairs[source].signing
-        signed = signed_request(profile, content, key, now=now, id=id, type=type, url=settings.public_url)
-        head = signed.head()
-        request = Head(signed.method, f"/in/{source}", head.query, head.headers, len(signed.body))
-        answer = await self._take_in(request, signed.body)
-        return Delivered(answer.status, _told(answer.body))
+        now = self._clock.now()
+        return await take_in(self._intake, signed(settings, self._pairs[source], now=now, body=body, type=type, id=id))
 
-    async def drain(self) -> None:
-        """Process everything that is runnable now, effects too. What is to be tried again later waits for `advance`."""
-        await self._worker.drain()
+    async def call(self, endpoint: str, body: Any = None, *, key: str, raises: bool = True) -> Called:
+        """Call an endpoint, by its name or its path, under this key, with a body that is JSON, or with these bytes; its
+        stored answer. What has to run for it runs as by `drain`."""
+        __tracebackhide__ = True
+        settings = endpoint_named(self._copy.sources, endpoint)
+        pair = self._pairs[settings.name]
+        return await call(
+            self._intake,
+            lambda: call_request(settings, pair, now=self._clock.now(), body=body, key=key),
+            lambda: self.drain(raises=raises),
+        )
+
+    async def drain(self, *, raises: bool = True) -> None:
+        """Process everything that is runnable now, effects too, and raise what a handler or an effect raised. What is
+        to be tried again later waits for `advance`. `raises=False` leaves it at `errors`."""
+        __tracebackhide__ = True
+        before = len(self.errors)
+        await self._draining.drain(self._stores, effects=True)
+        if raises:
+            raise_first(self.errors[before:])
+
+    @property
+    def errors(self) -> Sequence[Failure]:
+        """Every failed attempt so far, oldest first, also those that `drain` has raised."""
+        return tuple(self._witness.failures)
 
     def stores(self) -> AbstractAsyncContextManager[Stores]:
         """The inbox and its ledger as Landfast sees them, opened anew."""
@@ -123,61 +120,3 @@ class TestInbox:
     def advance(self, seconds: float) -> None:
         """Let time pass, so that retries fall due."""
         self._clock.offset += timedelta(seconds=seconds)
-
-    def _temporary(self, folder: Path) -> Inbox:
-        inbox = copy.copy(self._inbox)
-        store, ledger = Address(str(folder / "inbox.db")), Address(str(folder / "ledger.db"))
-        inbox.settings = replace(
-            inbox.settings,
-            store=store,
-            ledger=ledger,
-            concurrency=1,
-            workers=1,
-            # Nothing of the real one's surroundings.
-            redis=None,
-            journal=None,
-            spool=None,
-            # Samples, and what was recorded once, happened long ago: nothing is held for that here.
-            dedup_memory=math.inf,
-        )
-        self._pairs: dict[str, Pair] = {}
-        inbox.sources = {}
-        for name, source in self._inbox.sources.items():
-            self._pairs[name] = pair = pair_for(profile_of(source), url=source.public_url)
-            secrets = tuple(SecretSettings(value=text) for text in pair.secrets)
-            inbox.sources[name] = replace(source, secrets=secrets)
-        inbox.clock = self._clock
-        return inbox
-
-    async def _take_in(self, head: Head, body: bytes) -> Answer:
-        try:
-            admitted = self._intake.admit(head)
-        except SenderError as error:
-            return answer_to(error)
-        return await self._intake.respond(admitted, body)
-
-
-class _ShiftedClock(SystemClock):
-    """The real clock, ahead by what the test has let pass."""
-
-    def __init__(self) -> None:
-        self.offset = timedelta()
-
-    def now(self) -> datetime:
-        return super().now() + self.offset
-
-    def monotonic(self) -> float:
-        return super().monotonic() + self.offset.total_seconds()
-
-
-def _bytes(body: bytes | dict[str, Any]) -> bytes:
-    return body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode()
-
-
-def _told(body: bytes) -> dict[str, Any]:
-    """What the answer says; some senders want to read a word of their own instead of JSON."""
-    try:
-        told: dict[str, Any] = json.loads(body)
-    except ValueError:
-        return {"text": body.decode()}
-    return told

@@ -6,18 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, Signal, State, after
+from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, TRANSITIONS, Signal, State, after
 from landfast.domain.outcome import Claim
 from landfast.testing.conformance.inbox.bench import Bench, claim, look
 from landfast.testing.factory import DELAY, LEASE, event_in, settlement, token
 
 SETTLED = TOKEN_SIGNALS | RECEIPT_SIGNALS
+SENT = [each for each in TRANSITIONS if each[1] is not Signal.PROMOTE]
+"""Nobody sends that one: it follows where a lane goes on, as `lanes` has it."""
 GRID = [
     (state, signal)
     for state in State
     for signal in Signal
     if (state, signal) != (State.READY, Signal.WAKE)  # the claim that would wake it would claim it, too
     and (state, signal) != (State.DONE, Signal.ERASE)  # it is erased, and no transition
+    and signal is not Signal.PROMOTE
 ]
 
 
@@ -85,12 +88,12 @@ async def send(bench: Bench, held: Claim, state: State, signal: Signal) -> bool:
         return await inbox.replay(events, forced=False, who="ada") == 1
     if signal is Signal.ERASE:
         return list(await inbox.erase(events, who="ada")) == events
-    if signal in {Signal.RECOVER, Signal.ADMIT, Signal.DISCARD}:
+    if signal is Signal.CLOSE:
+        return await inbox.close_dead(events, who="ada", why="sent by mistake") == 1
+    if signal in {Signal.RECOVER, Signal.ADMIT, Signal.DISCARD, Signal.HASTEN, Signal.SKIP}:
         return bool(await getattr(inbox, signal)(events, who="ada") == 1)
-    if signal is Signal.REQUEUE:
-        return await inbox.requeue(source=held.source, type=held.type, limit=10) == 1
-    if signal is Signal.RESUME:
-        return await inbox.resume(limit=10) == 1
+    if signal in {Signal.REQUEUE, Signal.RESUME, Signal.STIR}:
+        return await _send_by_worker(bench, held, signal)
     if signal is Signal.WAKE:
         await bench.advance(DELAY + 1)
         return bool(await claim(inbox, 2))
@@ -99,3 +102,12 @@ async def send(bench: Bench, held: Claim, state: State, signal: Signal) -> bool:
         await bench.advance(LEASE + 1)
         return await inbox.claim_suspect(token=token(2), lease=LEASE) is not None
     return bool(await claim(inbox, 2))
+
+
+async def _send_by_worker(bench: Bench, held: Claim, signal: Signal) -> bool:
+    """To whatever waits for it."""
+    if signal is Signal.REQUEUE:
+        return await bench.inbox.requeue(source=held.source, type=held.type, limit=10) == 1
+    if signal is Signal.RESUME:
+        return await bench.inbox.resume(limit=10) == 1
+    return await bench.inbox.stir([(await look(bench.inbox, held.event_id)).summary.reason]) == 1

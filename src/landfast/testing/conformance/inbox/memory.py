@@ -7,10 +7,11 @@ from datetime import timedelta
 
 import msgspec
 
-from landfast.domain.census import TallyReport
+from landfast.domain.census import SourceTally, TallyReport
 from landfast.domain.delivery import Difference
 from landfast.domain.ids import BootId
 from landfast.domain.lifecycle import State
+from landfast.domain.retention import DAY_SECONDS
 from landfast.domain.switch import SwitchKind
 from landfast.testing.conformance.inbox.bench import Bench
 from landfast.testing.factory import DAWN, deliveries, delivery, event_in
@@ -133,6 +134,20 @@ class MemoryConformance:
             (SwitchKind.SOURCE, "another kind", "ada"),
         ]
 
+    async def test_a_breaker_whose_probes_fail_is_open_since_the_first_time(self, bench: Bench) -> None:
+        named = SwitchKind.BREAKER, "handler:create_order"
+        await bench.inbox.throw(*named, why="away", who="worker", lasting=30)
+        (first,) = await bench.inbox.switches()
+        for _ in range(2):
+            await bench.advance(40)  # half open, and the probe failed
+            await bench.inbox.throw(*named, why="away", who="another", lasting=30)
+        (again,) = await bench.inbox.switches()
+        assert (again.at, again.who) == (first.at, "another")
+        await bench.advance(600)
+        await bench.inbox.throw(*named, why="away", who="worker", lasting=30)
+        (later,) = await bench.inbox.switches()
+        assert later.at > first.at, "nobody has said for ten minutes that it is open"
+
     async def test_meters_are_totals_over_all_boots(self, bench: Bench) -> None:
         for boot, hits in zip(BOOTS, (3, 4), strict=True):
             for counted in (hits - 1, hits):
@@ -140,6 +155,32 @@ class MemoryConformance:
         await bench.inbox.tally(TallyReport(BOOTS[0], {}, {}, ended=True))
         await bench.advance(60)
         assert dict((await bench.inbox.census()).meters) == {"seen_local_hits": 7}
+
+    async def test_a_boot_that_said_goodbye_is_forgotten_and_what_it_counted_is_not(self, bench: Bench) -> None:
+        for boot, hits, largest, ended in zip(BOOTS, (3, 4), (8, 5), (True, False), strict=True):
+            meters = {"seen_local_hits": hits, "largest_request": largest, "spool_bytes": 100}
+            await bench.inbox.tally(TallyReport(boot, {}, {}, ended=ended, meters=meters))
+        for _ in range(3):
+            await bench.advance(2 * DAY_SECONDS)
+            census = await bench.inbox.census()
+            assert dict(census.meters) == {"seen_local_hits": 7, "largest_request": 8}
+        assert (census.running_boots, census.unclean_boots) == (0, 1)
+        await bench.advance(400 * DAY_SECONDS)
+        for _ in range(2):
+            census = await bench.inbox.census()
+            assert dict(census.meters) == {"seen_local_hits": 7, "largest_request": 8}
+        assert census.unclean_boots == 0, "nobody can speak for it any more, and nothing is owed"
+
+    async def test_a_boot_that_owes_something_is_never_forgotten(self, bench: Bench) -> None:
+        lost = {"shop": SourceTally(received=2, stored=1, duplicate=1)}
+        await bench.inbox.tally(TallyReport(BOOTS[0], lost, {}, ended=True))
+        await bench.inbox.tally(TallyReport(BOOTS[1], {}, {}, ended=True, meters={"spool_records": 3}))
+        await bench.advance(2 * DAY_SECONDS)
+        await bench.inbox.census()
+        await bench.advance(800 * DAY_SECONDS)
+        census = await bench.inbox.census()
+        (named,) = census.boots
+        assert (named.boot, named.missing) == (BOOTS[0], 1)
 
     async def test_of_the_largest_request_the_largest_over_all_boots_counts(self, bench: Bench) -> None:
         for boot, events, ended in zip(BOOTS, (8, 5), (True, False), strict=True):

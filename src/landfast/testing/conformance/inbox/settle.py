@@ -10,7 +10,8 @@ import pytest
 
 from landfast.domain.ids import HandlerName
 from landfast.domain.lifecycle import RECEIPT_SIGNALS, TOKEN_SIGNALS, TRANSITIONS, Signal, State, after
-from landfast.domain.outcome import LONGEST_DELAY, Attempt, Tries
+from landfast.domain.micros import LONGEST_DELAY
+from landfast.domain.outcome import NO_WRITES, Attempt, Tries
 from landfast.domain.switch import SwitchKind
 from landfast.testing.conformance.inbox.bench import Bench, claim, claim_one, claim_suspect, look, state_of
 from landfast.testing.factory import DELAY, LEASE, deliveries, delivery, event_in, failure, settlement, token
@@ -40,6 +41,24 @@ class SettleConformance:
         held = await event_in(bench.inbox, State.CLAIMED)
         await bench.advance(LEASE + 1)
         assert list(await bench.inbox.settle([settlement(held, Signal.RETRY, due_in=DELAY)])) == [True]
+
+    async def test_the_newest_lines_of_history_come_first_and_without_texts(self, bench: Bench) -> None:
+        """What the doctor reads, however long the history is."""
+        assert list(await bench.inbox.lately(limit=10)) == []
+        failed = await event_in(bench.inbox, State.CLAIMED)
+        told = Attempt("create_order", 1, "retry", 2.5, "KeyError", "what it brought", "a trace")
+        await bench.inbox.settle([replace(settlement(failed, Signal.RETRY, due_in=DELAY), attempts=(told,))])
+        await bench.inbox.record([delivery("other")])
+        done = await claim_one(bench.inbox, 2)
+        unwritten = Attempt("create_order", 1, NO_WRITES, 1.5)
+        await bench.inbox.settle(
+            [replace(settlement(done, Signal.FINISH), attempts=(unwritten,), reason=NO_WRITES, handlers=())]
+        )
+        newest, older = await bench.inbox.lately(limit=10)
+        assert (newest.signal, newest.reason, newest.attempts) == (Signal.FINISH, NO_WRITES, (unwritten,))
+        assert older.attempts == (replace(told, message="", trace=""),)
+        assert [line.signal for line in await bench.inbox.lately(limit=1)] == [Signal.FINISH]
+        assert (await look(bench.inbox, done.event_id)).history[-1].reason == NO_WRITES
 
     async def test_answers_come_in_the_order_of_the_settlements(self, bench: Bench) -> None:
         signals = [*sorted(TOKEN_SIGNALS), *sorted(RECEIPT_SIGNALS)]

@@ -7,15 +7,21 @@ class TestSqlite(LedgerConformance):
 
 from __future__ import annotations
 
+from landfast.testing.conformance.ledger.arrivals import ArrivalConformance
 from landfast.testing.conformance.ledger.audits import AuditConformance
 from landfast.testing.conformance.ledger.desk import BUSINESS, Desk
 from landfast.testing.conformance.ledger.effects import EffectConformance
 from landfast.testing.conformance.ledger.erase import EraseConformance
+from landfast.testing.conformance.ledger.expiry import ExpiryConformance
 from landfast.testing.conformance.ledger.grid import EffectGridConformance
+from landfast.testing.conformance.ledger.lane_memory import LaneStateConformance, MarkConformance
 from landfast.testing.conformance.ledger.receipts import ReceiptConformance, TombstoneConformance
 from landfast.testing.conformance.ledger.replays import ReplayConformance
+from landfast.testing.conformance.ledger.sql import SqlConformance
+from landfast.testing.conformance.ledger.steps import StepConformance
 from landfast.testing.conformance.ledger.store import StoreConformance
 from landfast.testing.conformance.ledger.transactions import EndingConformance, GuardConformance, HandleConformance
+from landfast.testing.conformance.ledger.writes import WritesConformance
 
 __all__ = ["BUSINESS", "Desk", "LedgerConformance"]
 
@@ -24,13 +30,20 @@ class LedgerConformance(
     ReceiptConformance,
     TombstoneConformance,
     ReplayConformance,
+    MarkConformance,
+    LaneStateConformance,
     HandleConformance,
+    WritesConformance,
+    SqlConformance,
     GuardConformance,
     EndingConformance,
     EffectConformance,
     EffectGridConformance,
+    StepConformance,
+    ArrivalConformance,
     AuditConformance,
     EraseConformance,
+    ExpiryConformance,
     StoreConformance,
 ):
     """Subclass it and give it a `desk`."""

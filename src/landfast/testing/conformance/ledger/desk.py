@@ -10,9 +10,11 @@ from landfast.domain import ids
 from landfast.domain.effect import StagedEffect
 from landfast.domain.ids import HandlerName, InboxId
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
-from landfast.ports.ledger import Ledger, LedgerTransaction
+from landfast.ports.ledger import Ledger, LedgerTransaction, Scope
 
-DEADLINE = 30.0
+DEADLINE = 120.0
+"""Seconds: of what is not about deadlines, on a machine that others use too."""
+
 HANDLER = HandlerName("create_order")
 
 
@@ -36,6 +38,11 @@ class Desk(Protocol):
 
     async def change(self, statement: str) -> None:
         """What an outsider does to the database, committed at once."""
+        ...
+
+    def table(self, noun: str) -> str:
+        """What the driver calls its table of receipts (`receipt`), effects (`effect`), what effects wait for
+        (`effect_wait`), guard rows (`guard`), inboxes (`inbox`) or migrations (`migration`)."""
         ...
 
     async def raw(self, connection: Any, statement: str) -> None:
@@ -66,13 +73,23 @@ def effect(name: str = "send_mail", *, of: ReceiptKey | None = None, **more: Any
 
 
 @asynccontextmanager
-async def transaction(ledger: Ledger, *, isolation: str | None = None) -> AsyncIterator[LedgerTransaction]:
+async def transaction(ledger: Ledger, *, isolation: str | None = None) -> AsyncIterator[Begun]:
     """Begun, and rolled back unless it was committed."""
     begun = await ledger.begin(deadline=DEADLINE, isolation=isolation)
     try:
-        yield begun
+        yield Begun(begun, await begun.scope())
     finally:
         await begun.rollback()
+
+
+class Begun:
+    """A transaction and what its first handler would be given."""
+
+    def __init__(self, tx: LedgerTransaction, scope: Scope) -> None:
+        self.tx, self.given = tx, scope
+        self.handle = scope.handle
+        self.reserve, self.scope, self.withdraw = tx.reserve, tx.scope, tx.withdraw
+        self.check, self.commit, self.rollback = tx.check, tx.commit, tx.rollback
 
 
 async def reserve(ledger: Ledger, *keys: ReceiptKey, forced: bool = False) -> Sequence[Receipt | None]:
@@ -97,7 +114,7 @@ async def bury(ledger: Ledger, of: ReceiptKey) -> Sequence[Receipt]:
     return await ledger.bury([tombstone(of)])
 
 
-async def order(tx: LedgerTransaction, payment: str) -> None:
+async def order(tx: Begun, payment: str) -> None:
     await tx.handle.execute("INSERT INTO shop_order (payment) VALUES ($1)", payment)
 
 
@@ -112,7 +129,7 @@ async def orders(desk: Desk) -> list[str]:
 
 
 async def receipt_count(desk: Desk) -> int:
-    ((count,),) = await desk.look("SELECT count(*) FROM landfast_receipt")
+    ((count,),) = await desk.look(f"SELECT count(*) FROM {desk.table('receipt')}")  # noqa: S608 - the driver's own name
     return int(count)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from landfast.domain import ids
-from landfast.domain.effect import ClaimedEffect, EffectSettlement, EffectSignal, EffectState
+from landfast.domain.effect import ALONE, ClaimedEffect, EffectSettlement, EffectSignal, EffectState
 from landfast.domain.ids import Token, WorkerId
 from landfast.domain.outcome import Tries
 from landfast.ports.ledger import EffectStore
@@ -199,6 +199,9 @@ class EffectConformance:
             "error": "SMTPError",
             "message": "nul \ufffd and ?",
             "trace": "Traceback ...",
+            "step": ALONE,
+            "result": None,
+            "at": None,
         }
 
     async def test_a_listing_is_newest_first_and_filtered(self, desk: Desk) -> None:

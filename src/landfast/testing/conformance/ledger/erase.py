@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from landfast.domain.effect import EffectSettlement, EffectSignal, EffectState
 from landfast.domain.erasure import ERASED, Erased
 from landfast.domain.ids import EventId, InboxId, Token
 from landfast.domain.outcome import Outcome, Receipt
-from landfast.testing.conformance.ledger.desk import DEADLINE, Desk, effect, key
+from landfast.testing.conformance.ledger.desk import DEADLINE, Desk, effect, key, transaction
 
 INBOX = InboxId(b"i" * 16)
 EVENT = EventId(b"e" * 16)
@@ -21,6 +23,16 @@ class EraseConformance:
         told = {each.key.handler: (each.outcome, each.result) for each in await desk.ledger.receipts([key().digest])}
         assert told == {key().handler: (Outcome.DONE, None), "other": (Outcome.DEAD, b'{"reason":"erased"}')}
 
+    async def test_a_transaction_is_told_whether_its_effect_was_erased_meanwhile(self, desk: Desk) -> None:
+        await _done(desk)
+        (held,) = await desk.ledger.claim(token=TOKEN, lease=30, limit=9)
+        async with transaction(desk.ledger) as tx:
+            assert await tx.tx.holds(held)
+            assert not await tx.tx.holds(replace(held, token=Token(b"u" * 16)))
+        await desk.ledger.erase(INBOX, [Erased(EVENT, key().digest)], who="ada")
+        async with transaction(desk.ledger) as tx:
+            assert not await tx.tx.holds(held)
+
     async def test_an_effect_that_was_not_performed_never_is(self, desk: Desk) -> None:
         await _done(desk)
         await desk.ledger.erase(INBOX, [Erased(EVENT, key().digest)], who="ada")
@@ -28,6 +40,14 @@ class EraseConformance:
         (row,) = await desk.ledger.list(limit=9)
         assert (row["state"], row["error"], row["arguments"]) == (EffectState.DEAD, ERASED, b"{}")
         assert await desk.ledger.revive([(row["key"], row["run"])]) == 0
+
+    async def test_whoever_has_claimed_one_is_told_that_it_is_held_no_longer(self, desk: Desk) -> None:
+        await _done(desk)
+        (claimed,) = await desk.ledger.claim(token=TOKEN, lease=30, limit=9)
+        assert await desk.ledger.holds(claimed)
+        assert not await desk.ledger.holds(replace(claimed, token=Token(b"o" * 16)))
+        await desk.ledger.erase(INBOX, [Erased(EVENT, key().digest)], who="ada")
+        assert not await desk.ledger.holds(claimed)
 
     async def test_one_that_was_performed_stays_performed(self, desk: Desk) -> None:
         await _done(desk)

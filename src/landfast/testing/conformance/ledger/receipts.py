@@ -142,7 +142,7 @@ class ReceiptConformance:
         assert set(await desk.ledger.receipts([key().digest, key("evt_2").digest])) == expected
 
     async def test_a_renamed_receipt_column_stops_everything_and_doubles_nothing(self, desk: Desk) -> None:
-        await desk.change("ALTER TABLE landfast_receipt RENAME COLUMN digest TO event_digest")
+        await desk.change(f"ALTER TABLE {desk.table('receipt')} RENAME COLUMN digest TO event_digest")
         with pytest.raises(LedgerUnavailableError, match="not as they should be"):
             await process(desk.ledger, key(), "pay_1")
         with pytest.raises(LedgerUnavailableError):
@@ -150,7 +150,7 @@ class ReceiptConformance:
         with pytest.raises(LedgerUnavailableError):
             await desk.ledger.receipts([key().digest])
         assert await orders(desk) == []
-        await desk.change("ALTER TABLE landfast_receipt RENAME COLUMN event_digest TO digest")
+        await desk.change(f"ALTER TABLE {desk.table('receipt')} RENAME COLUMN event_digest TO digest")
         assert await process(desk.ledger, key(), "pay_1") is None
 
 

@@ -29,28 +29,30 @@ class StoreConformance:
         assert await desk.ledger.hazards() == []
 
     async def test_a_changed_schema_is_named_table_and_column(self, desk: Desk) -> None:
-        await desk.change("ALTER TABLE landfast_receipt RENAME COLUMN result TO response")
-        await desk.change("DROP TABLE landfast_ledger_inbox")
+        receipt, inbox = desk.table("receipt"), desk.table("inbox")
+        await desk.change(f"ALTER TABLE {receipt} RENAME COLUMN result TO response")
+        await desk.change(f"DROP TABLE {inbox}")
         missing, table, extra = await desk.ledger.problems()
         assert await desk.ledger.hazards() == [missing, table], "a column too many loses nothing"
-        assert "landfast_receipt has no column result" in missing
-        assert "landfast_receipt has a column response" in extra
-        assert "landfast_ledger_inbox is missing" in table
+        assert f"{receipt} has no column result" in missing
+        assert f"{receipt} has a column response" in extra
+        assert f"{inbox} is missing" in table
 
     async def test_a_schema_that_is_behind_or_ahead_is_told(self, desk: Desk) -> None:
-        await desk.change("INSERT INTO landfast_ledger_migration (number, name) VALUES (9999, 'of_tomorrow')")
+        migration = desk.table("migration")
+        await desk.change(f"INSERT INTO {migration} (number, name) VALUES (9999, 'of_tomorrow')")  # noqa: S608 - the driver's own name
         (ahead,) = await desk.ledger.problems()
         assert "newer" in ahead
         assert await desk.ledger.hazards() == [], "in a rolling upgrade the old workers go on"
-        await desk.change("DELETE FROM landfast_ledger_migration")
+        await desk.change(f"DELETE FROM {migration}")  # noqa: S608 - as above
         (behind,) = await desk.ledger.problems()
         assert "run landfast migrate" in behind
         assert await desk.ledger.hazards() == [behind]
 
     async def test_a_missing_table_is_an_outage_of_the_ledger(self, desk: Desk) -> None:
-        await desk.change("DROP TABLE landfast_effect")
+        await desk.change(f"DROP TABLE {desk.table('effect')}")
         with pytest.raises(LedgerUnavailableError):
             await desk.ledger.counts()
-        await desk.change("DROP TABLE landfast_guard")
+        await desk.change(f"DROP TABLE {desk.table('guard')}")
         with pytest.raises(LedgerUnavailableError):
             await reserve(desk.ledger, key())

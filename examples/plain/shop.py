@@ -1,8 +1,8 @@
 """A shop that makes one order for each payment, however often Stripe delivers it.
 
 export STRIPE_WEBHOOK_SECRET=whsec_...
-landfast serve examples/shop.py
-landfast send stripe payment_intent.succeeded --app examples/shop.py --times 5
+landfast serve shop.py
+landfast send stripe payment_intent.succeeded --app shop.py --times 5
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Of the shop's own tables."""

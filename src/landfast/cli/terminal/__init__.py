@@ -1,0 +1,1 @@
+"""What `landfast top` draws, with textual. Nothing else imports it: textual is an extra."""

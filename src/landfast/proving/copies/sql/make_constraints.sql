@@ -1,0 +1,6 @@
+SELECT format('ALTER TABLE %I.%I ADD CONSTRAINT %I %s', n.nspname, c.relname, k.conname, pg_get_constraintdef(k.oid))
+FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE k.contype IN ('p', 'u', 'c', 'x') AND k.conparentid = 0
+    AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'landfast%'
+    AND c.relname NOT LIKE 'landfast\_%'
+ORDER BY k.contype = 'c', k.oid
