@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,10 +19,17 @@ from landfast.app.system_clock import SystemChance, SystemClock
 from landfast.inboxes.postgres import PostgresInbox
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.log_lines import LINES
+from tests import mariadb as mariadb_server
+from tests.mariadb import MariaDb
+from tests.pgbouncer import PROGRAM, PgBouncer
 from tests.servers import Postgres
 
+# A process more for each `serve` that tests start, and one port that all of them would want: those that ask for it do.
+os.environ.setdefault("LANDFAST_ADMIN_PORT", "0")
+
 # How long an example takes depends on who else uses the machine; speed is the bench's.
-settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# What fails is printed with the line that repeats it.
+settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("no clock")
 
 
@@ -27,11 +37,18 @@ def pytest_configure() -> None:
     """A shell starts what it puts in the background with Ctrl-C ignored, and every child inherits that: the tests of
     Ctrl-C would wait for ever."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.disable()  # until everything is collected: it would look through it again and again
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long tests first: whoever runs one that begins last keeps all the others waiting for the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay to the end: from here on nobody looks through them for garbage."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +68,24 @@ def strange_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(telemetry, "_line", checked)
     yield found
     assert not found
+
+
+@pytest.fixture(autouse=True)
+def modules_of_a_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Half of the tests write a `shop.py` and import it: the next one that does must not get theirs."""
+    before = set(sys.modules)
+    yield
+    written = str(tmp_path_factory.getbasetemp())
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", None)).startswith(written):
+            del sys.modules[name]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def garbage_of_a_file() -> Iterator[None]:
+    """Whatever a file of tests left open is found at its end, and not while a stranger's test runs, or never."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")
@@ -87,6 +122,40 @@ def migrated_database(postgres: Postgres, migrated: str) -> Iterator[str]:
     name = postgres.new_database(template=migrated)
     yield postgres.dsn(name)
     postgres.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def pgbouncer(postgres: Postgres) -> Iterator[PgBouncer]:
+    """In front of that server."""
+    if PROGRAM is None:
+        pytest.skip("pgbouncer is not installed: apt-get install pgbouncer")
+    pooler = PgBouncer(postgres)
+    try:
+        pooler.start()
+        yield pooler
+    finally:
+        pooler.destroy()
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDb]:
+    """One server for each process of the test run that asks for it; a test that kills it starts it again."""
+    if mariadb_server.PROGRAM is None:
+        pytest.skip(mariadb_server.ABSENT)
+    server = MariaDb()
+    try:
+        server.create()
+        yield server
+    finally:
+        server.destroy()
+
+
+@pytest.fixture
+def mariadb_database(mariadb: MariaDb) -> Iterator[str]:
+    """The name of a fresh, empty database."""
+    name = mariadb.new_database()
+    yield name
+    mariadb.drop_database(name)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""After `make test`: the branch coverage of the parts that keep the promises may not fall below its floor."""
+"""After the tests of `make coverage`: the branch coverage of the parts that keep the promises may not fall below its floor."""
 
 from __future__ import annotations
 

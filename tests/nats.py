@@ -14,9 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.request import urlopen
 
+from tests.patience import PATIENCE_SECONDS
 from tests.servers import _free_port as free_port
 
-STARTS_WITHIN = 30.0
+STARTS_WITHIN = PATIENCE_SECONDS
 """Seconds: a fifth of one alone; a machine that runs every other test beside it is given more."""
 
 _GUARD = """

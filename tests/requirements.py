@@ -52,21 +52,29 @@ def marks() -> dict[str, list[str]]:
     """Requirement number -> names of the tests that carry it."""
     shown: dict[str, list[str]] = defaultdict(list)
     for file in sorted((ROOT / "tests").rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
+        tree = ast.parse(file.read_text())
+        of_all = [number for node in tree.body for number in _of_the_file(node)]
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                for number in _numbers(node):
+                is_test = node.name.startswith("test_")
+                for number in [*_numbers(node.decorator_list), *(of_all if is_test else ())]:
                     shown[number].append(f"{file.relative_to(ROOT)}::{node.name}")
     return shown
 
 
-def _numbers(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[str]:
+def _of_the_file(node: ast.stmt) -> list[str]:
+    """`pytestmark` is of every test of its file."""
+    if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["pytestmark"]:
+        return _numbers(node.value.elts if isinstance(node.value, ast.List) else [node.value])
+    return []
+
+
+def _numbers(marked: list[ast.expr]) -> list[str]:
     return [
         argument.value
-        for decorator in node.decorator_list
-        if isinstance(decorator, ast.Call)
-        and isinstance(decorator.func, ast.Attribute)
-        and decorator.func.attr == "req"
-        for argument in decorator.args
+        for mark in marked
+        if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Attribute) and mark.func.attr == "req"
+        for argument in mark.args
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     ]
 

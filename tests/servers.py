@@ -15,7 +15,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-STARTS_WITHIN = 30.0
+import psycopg
+
+from tests.patience import PATIENCE_SECONDS
+
+STARTS_WITHIN = PATIENCE_SECONDS
 """Seconds. Half a second alone; a machine that runs every other test beside it is given more."""
 
 ROOM = 2 * 2**30
@@ -54,6 +58,7 @@ class Postgres:
         self._bin = _binaries(self._folder, foreign=bool(self._user))
         self._guard: subprocess.Popen[bytes] | None = None
         self._created = 0
+        self._manager: psycopg.Connection | None = None
 
     @property
     def folder(self) -> Path:
@@ -89,6 +94,7 @@ class Postgres:
 
     def stop(self, *, immediate: bool = True) -> None:
         """Immediate is a crash without the power cut: no checkpoint, no goodbye to the clients."""
+        self._let_go()
         if self._guard is not None:
             with suppress(OSError, IndexError):
                 pid = int((self._data / "postmaster.pid").read_text().splitlines()[0])
@@ -127,11 +133,30 @@ class Postgres:
         """The name of a fresh database, empty or like its template."""
         self._created += 1
         name = f"test_{self._created}"
-        self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        self._manage(f"CREATE DATABASE {name} TEMPLATE {template}")
         return name
 
     def drop_database(self, name: str) -> None:
-        self.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        self._manage(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+    def _manage(self, statement: str) -> None:
+        """Over one connection that is kept: thousands of tests ask for a database of their own."""
+        for is_last in (False, True):
+            if self._manager is None:
+                self._manager = psycopg.connect(self.dsn("postgres"), autocommit=True)
+            try:
+                self._manager.execute(statement)
+            except psycopg.OperationalError:
+                self._let_go()
+                if is_last:
+                    raise
+            else:
+                return
+
+    def _let_go(self) -> None:
+        if self._manager is not None:
+            self._manager.close()
+            self._manager = None
 
     def _is_ready(self) -> bool:
         try:

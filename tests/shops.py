@@ -20,6 +20,7 @@ from landfast.demo.load import Connection
 from landfast.demo.sender import Sender
 from landfast.demo.servers import Serve
 from landfast.domain.lifecycle import State
+from tests.patience import PATIENCE_SECONDS
 
 SECRET = "whsec_test_of_whole_processes"
 TABLE = "CREATE TABLE orders (event_key TEXT NOT NULL)"
@@ -61,6 +62,14 @@ class Shop:
     def write(self, *parts: str) -> None:
         (self.folder / "shop.py").write_text("".join([HEAD, *parts]))
 
+    def take_time(self) -> None:
+        """From its next start, whoever is told to stop has as long for what it has in hand as a test waits."""
+        (patches := self.folder / "patches").mkdir()
+        (patches / "sitecustomize.py").write_text(
+            f"from landfast.processes.children import lifeline\nlifeline.GRACE_SECONDS = {PATIENCE_SECONDS}\n"
+        )
+        self.settings["PYTHONPATH"] = os.pathsep.join(filter(None, [str(patches), os.environ.get("PYTHONPATH")]))
+
     @asynccontextmanager
     async def serving(self, *options: str, app: str = "shop.py") -> AsyncIterator[Serve]:
         """However the test ends, nothing of it goes on running."""
@@ -72,15 +81,15 @@ class Shop:
 
     async def run(self, *arguments: str) -> tuple[int, str, str]:
         """A `landfast` command that ends by itself: exit code, output, errors."""
-        async with asyncio.timeout(60), self.running(*arguments) as process:
+        async with asyncio.timeout(PATIENCE_SECONDS), self.running(*arguments) as process:
             out, err = await process.communicate()
             assert process.returncode is not None
             return process.returncode, out.decode(), err.decode()
 
     @asynccontextmanager
-    async def running(self, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    async def running(self, *arguments: str, stderr: int = PIPE) -> AsyncIterator[asyncio.subprocess.Process]:
         process = await asyncio.create_subprocess_exec(
-            *_COMMAND, *arguments, cwd=self.folder, env=self.env, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+            *_COMMAND, *arguments, cwd=self.folder, env=self.env, stdin=DEVNULL, stdout=PIPE, stderr=stderr
         )
         try:
             yield process
@@ -88,7 +97,7 @@ class Shop:
             if process.returncode is None:
                 process.kill()
             _, err = await process.communicate()
-            sys.stderr.write(err.decode())  # pytest shows it when the test fails
+            sys.stderr.write((err or b"").decode())  # pytest shows it when the test fails
 
     def archive(self) -> AbstractAsyncContextManager[Any]:
         (self.folder / "none.toml").touch()
@@ -135,7 +144,7 @@ def postgres_shop(folder: Path, dsn: str) -> Shop:
     return Shop(folder, dsn, dsn)
 
 
-async def until(look: Callable[[], object], wanted: object, *, within: float = 30) -> None:
+async def until(look: Callable[[], object], wanted: object, *, within: float = PATIENCE_SECONDS) -> None:
     """Poll, because other processes are at work."""
     async with asyncio.timeout(within):
         while True:

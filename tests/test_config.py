@@ -114,7 +114,7 @@ MISTAKES = {
     'host = " "': "landfast.toml: host is empty; give it a value, or leave it out",
     'store = ""': "landfast.toml: store is empty; give it a value, or leave it out",
     'store = "sqlite:"': "store: sqlite: needs a path, such as sqlite:landfast.db",
-    'store = "mysql://me:hunter2@db/x"': "store: 'mysql' is no kind of database that is installed; the known ones are postgresql, sqlite",
+    'store = "mysql://me:hunter2@db/x"': "store: 'mysql' is no kind of database that is installed; the known ones are django, postgresql, sqlite",
     'store = "postgresql:shop"': "store: write the address as postgresql://user:password@host/name",
     'store = "postgresql://me:hunter2@db:port/x"': "store: the PostgreSQL address is malformed; check its host and port",
     'store = "a.db"\nledger = "./a.db"': "ledger: it is the store's own file; on SQLite they must be two files",
@@ -150,13 +150,12 @@ MISTAKES = {
     "rate = 5": "landfast.toml: there is no key 'rate'; it belongs to a source: write it under [sources.NAME]",
     SOURCE
     + 'secrets = ["x"]\nhttps_only = true': "landfast.toml: sources.stripe: https_only is no key of a source; write it above",
-    SOURCE
-    + 'secrets = ["x"]\nordered_by = "data.object.id"': "landfast.toml: sources.stripe: order per entity is not built yet; remove ordered_by",
-    'ordered_by = "id"': "landfast.toml: order per entity is not built yet; remove ordered_by",
+    'ordered_by = "id"': "landfast.toml: there is no key 'ordered_by'; it belongs to a source: write it under [sources.NAME]",
     "spool_limit = 5": "landfast.toml: spool_limit is 5; it must be from 1048576 to 1099511627776",
     'redis = "redis://me:hunter2@cache/shop"': "landfast.toml: redis must be an address, such as",
     'redis = "http://me:hunter2@cache"': "landfast.toml: redis must be an address, such as",
     "port = ": "landfast.toml: not valid TOML: Invalid value",
+    "app = shop": "landfast.toml: not valid TOML: Invalid value (at line 1, column 7); text stands in quotes, as in",
 }
 
 

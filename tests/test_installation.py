@@ -11,6 +11,7 @@ import pytest
 
 from landfast.domain.lifecycle import State
 from tests.hidden import hiding
+from tests.patience import PATIENCE_SECONDS
 from tests.shops import ORDER, Shop, sqlite_shop, until
 
 
@@ -35,7 +36,7 @@ async def test_a_server_imports_nothing_of_the_demo(shop: Shop) -> None:
 def test_the_conformance_suites_name_the_extra_that_they_need(tmp_path: Path) -> None:
     env = os.environ | hiding("pytest", folder=tmp_path)
     command = (sys.executable, "-c", "import landfast.testing.conformance")
-    ended = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert ended.stderr.splitlines()[-1] == (
         "ImportError: the conformance suites need pytest; install landfast[testing]"
     )

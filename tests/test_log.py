@@ -16,7 +16,7 @@ from landfast.intake.durability import strict
 from landfast.log_lines import FIELDS, LINES
 
 SOURCES = Path(__file__).resolve().parent.parent / "src" / "landfast"
-LEVELS = {"info": "info", "info_each": "info", "warn": "warning", "error": "error"}
+LEVELS = {"info": "info", "info_each": "info", "warn": "warning", "warn_in_detail": "warning", "error": "error"}
 VARIABLE = {"intake/diagnosis/alerts.py": {"what"}, "intake/durability/strict.py": {"TOLD[other.hold]"}}
 """Where a name is no literal; `test_names_that_are_looked_up` knows what they can be."""
 

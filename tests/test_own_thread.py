@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import os
 import threading
 import weakref
 from collections.abc import Iterator
@@ -10,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from landfast.own_thread import OwnThread
+from tests.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -32,12 +35,12 @@ async def test_a_job_that_nobody_waits_for_is_not_begun_and_one_that_runs_can_as
 
     def slow() -> None:
         began.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE_SECONDS)
         wanted.append(thread.is_wanted())
 
     first = asyncio.ensure_future(thread.run(slow))
     second = asyncio.ensure_future(thread.run(lambda: wanted.append("begun")))
-    assert await asyncio.to_thread(began.wait, 30)
+    assert await asyncio.to_thread(began.wait, PATIENCE_SECONDS)
     first.cancel()
     second.cancel()
     await asyncio.wait([first, second])
@@ -81,3 +84,31 @@ async def test_it_starts_again_after_a_stop_and_leaves_no_thread_behind() -> Non
         thread.stop()
         thread.stop()
     assert set(threading.enumerate()) == before
+
+
+def test_a_fork_waits_for_the_job_that_runs(thread: OwnThread) -> None:
+    """A child never sees the middle of one: SQLite's locks would be held in it for ever."""
+    inside, over = threading.Event(), threading.Event()
+
+    def job() -> None:
+        inside.set()
+        hashlib.sha256(bytes(4_000_000))  # others run meanwhile
+        inside.clear()
+
+    async def work() -> None:
+        while not over.is_set():
+            await thread.run(job)
+
+    working = threading.Thread(target=asyncio.run, args=(work(),))
+    working.start()
+    try:
+        ends = []
+        for _ in range(30):
+            assert inside.wait(PATIENCE_SECONDS)
+            if (pid := os.fork()) == 0:
+                os._exit(1 if inside.is_set() else 0)
+            ends.append(os.waitpid(pid, 0)[1])
+    finally:
+        over.set()
+        working.join(PATIENCE_SECONDS)
+    assert not any(ends)

@@ -96,8 +96,11 @@ async def test_high_volume_asks_the_shared_cache_before_the_database(
     await shop.inbox.migrate()
     async with shop.inbox.intake() as intake:
         assert b"stored" in (await shop.deliver(intake, "stripe", b'{"id":"evt_1","type":"a"}')).body
-    async with shop.inbox.intake() as intake:
-        assert b"duplicate" in (await shop.deliver(intake, "stripe", b'{"id":"evt_1","type":"a"}')).body
+    for _ in range(10):  # nobody waits long for the cache: on a busy machine a mark may not get there at first
+        async with shop.inbox.intake() as intake:
+            assert b"duplicate" in (await shop.deliver(intake, "stripe", b'{"id":"evt_1","type":"a"}')).body
+        if cache.kinds():
+            break
     assert list(cache.kinds().values()) == [b"="]
     assert await states(shop) == {State.READY: 1}
 

@@ -18,7 +18,9 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-STARTS_WITHIN = 30.0
+from tests.patience import PATIENCE_SECONDS
+
+STARTS_WITHIN = PATIENCE_SECONDS
 """Seconds. Some hundredths alone; a machine that runs every other test beside it is given more."""
 
 _GUARD = """
@@ -61,6 +63,9 @@ class Valkey:
                 self.kill()
                 raise RuntimeError(f"Valkey did not start: {(self._folder / 'log').read_text()[-2000:]}")
             time.sleep(0.01)
+
+    def pids(self) -> list[int]:
+        return [self._pid]
 
     def kill(self) -> None:
         if self._guard is not None:

@@ -28,6 +28,7 @@ from landfast.web.asgi import asgi_app
 from tests.journals.jetstream_bench import Bench
 from tests.journals.spools import listing
 from tests.nats import Nats
+from tests.patience import PATIENCE_SECONDS
 from tests.servers import Postgres
 from tests.shops import until
 
@@ -252,9 +253,9 @@ async def _layer(client: Client, name: str) -> str:
     [
         ("fsync", "", ""),
         (
-            "landfast_receipt lost its primary key",
-            "ALTER TABLE landfast_receipt DROP CONSTRAINT landfast_receipt_pkey",
-            "ALTER TABLE landfast_receipt ADD PRIMARY KEY (digest, handler, run)",
+            "landfast_ledger.receipt lost its primary key",
+            "ALTER TABLE landfast_ledger.receipt DROP CONSTRAINT receipt_pkey",
+            "ALTER TABLE landfast_ledger.receipt ADD PRIMARY KEY (digest, handler, run)",
         ),
         (
             "identity (event_id) is not unique",
@@ -262,9 +263,9 @@ async def _layer(client: Client, name: str) -> str:
             "ALTER TABLE landfast.identity ADD PRIMARY KEY (event_id)",
         ),
         (
-            "landfast_receipt is unlogged",
-            "ALTER TABLE landfast_receipt SET UNLOGGED",
-            "ALTER TABLE landfast_receipt SET LOGGED",
+            "landfast_ledger.receipt is unlogged",
+            "ALTER TABLE landfast_ledger.receipt SET UNLOGGED",
+            "ALTER TABLE landfast_ledger.receipt SET LOGGED",
         ),
     ],
     ids=["fsync", "receipt", "identity", "unlogged"],
@@ -285,7 +286,7 @@ async def test_a_worker_claims_nothing_while_a_database_is_unsafe_and_burns_no_a
         server.execute(damage, database=database) if damage else switch(server, "fsync", "off")
         await until(lambda: "claims_stopped" in caplog.text and what in caplog.text, True)
         await _slip_in(server, database)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             for _ in range(10):  # so many looks, by both
                 await asyncio.sleep(0.02)
         assert await _orders(server, database) == ["evt_1"]
@@ -321,7 +322,7 @@ async def test_an_unsafe_ledger_stops_no_intake(
     server: Postgres, database: str, postgres_shop: Inbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with serving(postgres_shop) as client, working(postgres_shop):
-        server.execute("ALTER TABLE landfast_receipt SET UNLOGGED", database=database)
+        server.execute("ALTER TABLE landfast_ledger.receipt SET UNLOGGED", database=database)
         await until(lambda: "store_unsafe store=ledger" in caplog.text, True)
         await until(lambda: _has_breaker(client), True)
         assert (await client.post("evt_1")).status_code == 200

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from fastapi import FastAPI
 
 from landfast import Effect, Event, Inbox, Transaction
 from landfast.app import stores
+from landfast.app.sources import profile_of
 from landfast.app.stores import open_stores
 from landfast.domain.errors import BoundElsewhereError, ConfigError, InboxUnavailableError, UserError
 from landfast.domain.filter import Filter
@@ -20,6 +22,7 @@ from landfast.domain.lifecycle import State
 from landfast.processing.worker import Worker
 from landfast.testing import TestInbox
 from landfast.testing.signing import sample, sign
+from tests.patience import PATIENCE_SECONDS
 
 SECRET = "whsec_bGFuZGZhc3Q="
 PAID = "payment_intent.succeeded"
@@ -65,17 +68,23 @@ def test_a_registered_function_is_returned_unchanged(inbox: Inbox) -> None:
 
 
 def nothing() -> None: ...
-def only_event(event: Event) -> None: ...
 def three(event: Event, tx: Transaction, more: int) -> None: ...
 async def generator(event: Event, tx: Transaction) -> AsyncIterator[None]:
     yield
 
 
-@pytest.mark.parametrize("function", [nothing, only_event, three, generator])
+@pytest.mark.parametrize("function", [nothing, generator])
 def test_a_handler_must_take_event_and_tx(inbox: Inbox, function: Callable[..., Any]) -> None:
     sentence = rf"handler {function.__name__}: it must be a function that takes \(event, tx\) and does not yield"
     with pytest.raises(ConfigError, match=sentence):
         inbox.on("stripe", "*")(function)
+
+
+def test_a_handler_asks_for_nothing_that_the_ledger_cannot_give(inbox: Inbox) -> None:
+    with pytest.raises(
+        ConfigError, match="handler three: the SQLite ledger has nothing to give for its parameter 'more'"
+    ):
+        inbox.on("stripe", "*")(three)
 
 
 def test_an_effect_must_take_itself(inbox: Inbox) -> None:
@@ -112,9 +121,38 @@ def test_an_unknown_provider_is_refused_with_the_nearest(inbox: Inbox, tmp_path:
         Inbox()
 
 
-def test_a_source_that_asks_for_order_is_refused_until_order_is_built() -> None:
-    with pytest.raises(ConfigError, match=r"^source shop: order per entity is not built yet; remove ordered_by$"):
-        Inbox().source("shop", provider="stripe", secrets=["x"], ordered_by="data.object.customer")
+@pytest.mark.req("R29")
+def test_an_ordered_handler_needs_a_source_that_names_an_entity() -> None:
+    inbox = Inbox()
+    inbox.source("shop", provider="generic", secrets=["a secret of sixteen bytes and more"], header="X-Signature")
+    inbox.on("shop", "*", name="sync", ordered=True)(lambda event, tx: None)
+    sentence = (
+        r"^handler sync: ordered=True needs an entity, and source shop names none;"
+        r' say where it stands, such as ordered_by="data\.object\.id", in the source$'
+    )
+    with pytest.raises(ConfigError, match=sentence):
+        inbox.worker()
+
+
+@pytest.mark.req("R29")
+def test_a_source_says_by_what_its_events_are_ordered() -> None:
+    inbox = Inbox()
+    inbox.source("shop", provider="stripe", secrets=["x"], ordered_by="data.object.customer")
+    assert profile_of(inbox.sources["shop"]).entity == "data.object.customer"
+    with pytest.raises(ConfigError, match=r"^source market: 'data\.' is no place in a request"):
+        inbox.source("market", provider="stripe", secrets=["x"], ordered_by="data.")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"ordered": True, "on_dead": "wait"}, """on_dead is 'wait'; it is "block" or "skip\""""),
+        ({"on_dead": "skip"}, "on_dead is for ordered ones; add ordered=True, or remove it"),
+    ],
+)
+def test_what_a_dead_letter_does_to_its_lane_is_checked(inbox: Inbox, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=f"^handler sync: {re.escape(sentence)}$"):
+        inbox.on("stripe", "*", name="sync", **options)(lambda event, tx: None)
 
 
 OWN = '[providers.acme]\nsignature = "header:X"\n'
@@ -311,13 +349,36 @@ async def test_time_passes_when_a_test_says_so(inbox: Inbox) -> None:
     async with TestInbox(inbox) as t:
         await t.deliver("stripe", {"id": "evt_1", "type": "x"})
         await t.deliver("stripe", b"not json")
-        await t.drain()
+        await t.drain(raises=False)
         assert tries == [1]
+        assert {type(failure.error).__name__ for failure in t.errors} == {"TimeoutError", "HandlerFailedError"}
         t.advance(3600)
         await t.drain()
         assert tries == [1, 2]
         states = {event.state for event in await t.archive.find(Filter(), limit=5)}
         assert states == {State.DONE, State.DEAD}
+
+
+async def test_a_drain_raises_what_a_handler_or_an_effect_raised(inbox: Inbox) -> None:
+    @inbox.effect
+    async def confirm(effect: Effect) -> None:
+        raise LookupError("no such customer")
+
+    @inbox.on("stripe", PAID)
+    async def create_order(event: Event, tx: Transaction) -> None:
+        tx.stage(confirm)
+        if event.key == "evt_2":
+            raise KeyError("amount")
+
+    async with TestInbox(inbox) as t:
+        await t.deliver("stripe", type=PAID, id="evt_1")
+        with pytest.raises(LookupError, match="no such customer") as caught:
+            await t.drain()
+        assert "confirm" in caught.value.__notes__[0]
+        await t.deliver("stripe", type=PAID, id="evt_2")
+        with pytest.raises(KeyError, match="amount"):
+            await t.drain()
+        await t.drain()  # what was raised is not raised again
 
 
 async def test_mounted_where_no_lifespan_is_forwarded_it_opens_at_the_first_request(inbox: Inbox) -> None:
@@ -374,8 +435,7 @@ async def test_a_host_is_told_why_the_inbox_cannot_open(
     assert "SET_FOR_A_WHILE is not set" in answer["message"]
     refused = await _post(app)
     assert (refused.status_code, refused.json()) == (503, {"error": "try again later"})
-    (line,) = caplog.records
-    assert "SET_FOR_A_WHILE is not set" in line.getMessage()
+    (line,) = [each for each in caplog.records if "SET_FOR_A_WHILE is not set" in each.getMessage()]
     assert line.exc_info is None
 
 
@@ -428,7 +488,7 @@ async def _post(app: Any, path: str = "/in/stripe") -> httpx.Response:
 
 
 async def _until_done(inbox: Inbox) -> None:
-    async with asyncio.timeout(20), inbox.archive() as archive:
+    async with asyncio.timeout(PATIENCE_SECONDS), inbox.archive() as archive:
         while not await archive.count(Filter(state=State.DONE), at_most=1):
             await asyncio.sleep(0.02)
 

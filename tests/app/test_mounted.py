@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from landfast.domain.lifecycle import State
+from tests.patience import PATIENCE_SECONDS
 from tests.shops import ORDER, Shop, sqlite_shop, until
 
 HOST = """
@@ -66,7 +67,7 @@ async def test_mounted_in_fastapi_the_worker_runs_before_the_first_webhook_and_s
 async def test_a_host_with_a_missing_secret_does_not_start_and_says_why(tmp_path: Path) -> None:
     shop = sqlite_shop(tmp_path)
     shop.settings["STRIPE_WEBHOOK_SECRET"] = ""
-    async with asyncio.timeout(30), uvicorn(shop) as (process, _):
+    async with asyncio.timeout(PATIENCE_SECONDS), uvicorn(shop) as (process, _):
         out, _ = await process.communicate()
     assert process.returncode != 0
     assert b"STRIPE_WEBHOOK_SECRET): the secret is empty" in out.splitlines()[-1], out.decode()
@@ -104,7 +105,7 @@ async def test_a_handler_that_hangs_does_not_end_its_host_nor_keep_others_waitin
         await until(lambda: shop.count(State.DONE), 1)
         (tmp_path / "open").touch()
         process.terminate()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             out, _ = await process.communicate()
     assert await shop.orders() == ["evt_good"]
     assert process.returncode in (0, -signal.SIGTERM), out.decode()  # uvicorn sends it to itself again, or not
@@ -187,7 +188,7 @@ async def _deliver(shop: Shop, port: int, event: str, kind: str = "payment_inten
 
 async def _ready(port: int) -> dict[str, str]:
     """What `/ready` says about the worker."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET /hooks/ready HTTP/1.1\r\nhost: shop\r\nconnection: close\r\n\r\n")
         answer = await reader.read()
@@ -197,7 +198,7 @@ async def _ready(port: int) -> dict[str, str]:
 
 
 async def _post(port: int, request: bytes) -> bytes:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(request.replace(b"POST /in/", b"POST /hooks/in/"))
         line = await reader.readline()

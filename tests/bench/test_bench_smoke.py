@@ -7,8 +7,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from bench import deliveries, goals
-from bench.rows import acks, attacks, claim, crowd, fairness, latency, layers, processing, verification
+from bench.rows import (
+    acks,
+    attacks,
+    claim,
+    crowd,
+    fairness,
+    herd,
+    lanes,
+    latency,
+    layers,
+    metrics,
+    processing,
+    stacks,
+    verification,
+)
 from bench.stage import QUICK, ROOT
 from landfast.app.sources import profile_of
 from landfast.config import SourceSettings
@@ -30,9 +46,11 @@ ROWS = {
     acks.STORM,
     *(acks.SEALED.format(store) for store in STORES),
     acks.MEMORY,
+    metrics.RATIO,
     *(latency.HALF.format(part, store) for part in ("p50", "p99") for store in STORES),
     *(latency.IDLE.format(store) for store in STORES),
     *(row.format(store) for row in (processing.BACKLOG, processing.SUSTAINED) for store in STORES),
+    *(row.format(store) for row in processing.WRITTEN.values() for store in STORES),
     processing.NAIVE,
     layers.ALONE,
     layers.CACHED,
@@ -45,14 +63,29 @@ ROWS = {
     *attacks.names(QUICK.attackers),
     attacks.REFUSED,
     attacks.MEMORY,
+    attacks.FLOOR_CALM,
+    attacks.FLOOR,
     *(fairness.ALONE.format(store) for store in STORES),
     fairness.BESIDE,
     claim.EMPTY,
     claim.FINISHED.format(QUICK.finished),
     claim.OPEN,
+    *(row.format(store) for row in (lanes.PLAIN, lanes.ORDERED, lanes.HOT) for store in STORES),
+    lanes.DATABASE,
+    lanes.EVEN,
+    lanes.BESIDE_HOT,
+    lanes.NONE_WAIT,
+    lanes.WAITING.format(QUICK.finished),
+    lanes.FRESH,
+    lanes.PINNED,
+    herd.ATTEMPTS,
+    herd.DONE_AFTER,
+    herd.BUSIEST,
+    *(name for limit in stacks.limits() for name in limit[:2]),
 }
 
 
+@pytest.mark.long
 def test_a_quick_run_has_every_row_and_writes_what_it_found(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bench", "--quick", "--generator", "own", "--out", str(tmp_path)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANGS_AFTER_SECONDS, check=False)

@@ -19,6 +19,7 @@ from landfast.intake.record import GroupCommit, RecordResult
 from landfast.ports.clock import Clock
 from landfast.testing.clock import ManualClock
 from tests.intake.desk import CountingWakeup
+from tests.patience import PATIENCE_SECONDS
 
 
 class Witnessed:
@@ -130,6 +131,6 @@ def standing_clock() -> ManualClock:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not condition():
             await asyncio.sleep(0.005)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from landfast.app import load
 from landfast.domain.delivery import Head, Headers
-from landfast.testing import TestInbox
 from tests.cli.conftest import Run
 
 PAID = "payment_intent.succeeded"
@@ -55,63 +53,6 @@ def door() -> Iterator[Door]:
         yield door
         door.shutdown()
         serving.join()
-
-
-def test_init_writes_its_files_and_never_over_one(landfast: Run, folder: Path) -> None:
-    ended = landfast("init")
-    assert ended.out.splitlines() == [
-        "wrote handlers.py, landfast.toml and .gitignore",
-        "next:  landfast serve",
-        "then:  landfast send stripe payment_intent.succeeded",
-    ]
-    assert len((folder / "handlers.py").read_text().splitlines()) == 14
-    before = (folder / "landfast.toml").read_text()
-    assert tomllib.loads(before)["sources"]["stripe"]["secrets"][0].startswith("whsec_")
-    again = landfast("init")
-    assert (again.code, again.out) == (2, "")
-    assert "handlers.py is here already" in again.err
-    assert (folder / "landfast.toml").read_text() == before
-
-
-def test_what_holds_secrets_or_bodies_is_for_its_owner_alone(landfast: Run, folder: Path) -> None:
-    landfast("init")
-    landfast("migrate")
-    private = {name: (folder / name).stat().st_mode & 0o777 for name in ("landfast.toml", "landfast.db")}
-    private["ledger"] = (folder / "landfast-ledger.db").stat().st_mode & 0o777
-    assert set(private.values()) == {0o600}, private
-    assert "landfast.toml" in (folder / ".gitignore").read_text().splitlines()
-
-
-def test_a_database_and_a_gitignore_that_were_there_are_left_as_they_are(landfast: Run, folder: Path) -> None:
-    (folder / "landfast-ledger.db").touch(0o644)
-    (folder / ".gitignore").write_text("mine")
-    assert landfast("init", "--json").json == {"wrote": ["handlers.py", "landfast.toml"]}
-    assert landfast("migrate").code == 0
-    assert (folder / "landfast-ledger.db").stat().st_mode & 0o777 == 0o644
-    assert (folder / ".gitignore").read_text() == "mine"
-
-
-def test_init_draws_a_new_secret_each_time(landfast: Run, folder: Path) -> None:
-    secrets = set()
-    for _ in range(2):
-        assert landfast("init", "--json").json["wrote"][:2] == ["handlers.py", "landfast.toml"]
-        secrets.add((folder / "landfast.toml").read_text())
-        (folder / "handlers.py").unlink()
-        (folder / "landfast.toml").unlink()
-    assert len(secrets) == 2
-
-
-def test_what_init_writes_works(landfast: Run) -> None:
-    landfast("init")
-
-    async def deliver_and_drain() -> int:
-        async with TestInbox(load("handlers:inbox")) as t:
-            await t.deliver("stripe", type=PAID)
-            await t.drain()
-            count: int = t.ledger.execute("SELECT count(*) FROM orders").fetchone()[0]
-            return count
-
-    assert asyncio.run(deliver_and_drain()) == 1
 
 
 def test_send_is_signed_so_that_the_intake_takes_it(landfast: Run, door: Door) -> None:

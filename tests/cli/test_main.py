@@ -62,7 +62,7 @@ def test_the_module_is_the_command(folder: Path) -> None:
     assert ended.stderr == (
         "landfast: there is no database landfast.db yet; "
         "no app was given: add --app module:inbox, or app = ... in landfast.toml; "
-        "if there is no app, run landfast migrate, or correct store and ledger\n"
+        "if there is no app, run landfast migrate, or landfast serve, which make it; or correct store and ledger\n"
     )
 
 

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ import pytest
 from rich.progress import Progress
 
 from landfast.cli.output import safe
-from landfast.recovery import replay as recovery
+from landfast.operations import replay_jobs
 from tests.cli.conftest import Run
 from tests.cli.crowd import HOSTILE, fill, finish_all, one_hostile, three_dead_two_done
 
@@ -61,7 +62,7 @@ def test_in_a_terminal_ids_and_times_stay_on_one_line(folder: Path, crowd: None)
     text = re.sub(r"\x1b\[[0-9;]*m", "", ended.stdout)
     ids = re.findall(r"^([0-9a-f]{12})… ", text, re.MULTILINE)
     assert len(ids) == 5
-    assert len(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b", text)) == 5
+    assert len(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ\b", text)) == 5
     assert "+00:00" not in text
 
 
@@ -70,7 +71,9 @@ def test_the_beginning_of_an_id_names_an_event(landfast: Run, crowd: None) -> No
     for digits in (6, 12, 31):
         assert landfast("events", "show", event[:digits], "--json").json["key"] == "dead_0000"
         assert landfast("dead", "show", event[:digits], "--json").json["key"] == "dead_0000"
-    assert landfast("events", "show", event[:5]).code == 1
+    few = landfast("events", "show", event[:5])
+    assert few.code == 2
+    assert "of an id at least its first 6 digits are needed" in few.err
     assert landfast("replay", event[:6]).out == "replayed\n"
 
 
@@ -135,7 +138,10 @@ def test_dead_list_refuses_another_state(landfast: Run, crowd: None) -> None:
 
 @pytest.mark.req("R26")
 def test_a_filter_is_counted_then_replayed(landfast: Run, crowd: None) -> None:
-    assert landfast("replay", "source:shop", "--dry-run").out == "3 would be replayed\n"
+    assert landfast("replay", "source:shop", "--preview").out == "3 would be replayed\n"
+    dry = landfast("replay", "source:shop", "--dry-run")
+    assert dry.out == "3 would be replayed\n"
+    assert "no handler is known here, so none was run" in dry.err
     refused = landfast("replay", "source:shop")
     assert (refused.code, refused.err) == (
         2,
@@ -147,7 +153,7 @@ def test_a_filter_is_counted_then_replayed(landfast: Run, crowd: None) -> None:
 
 
 def test_one_event_is_replayed_by_its_key(landfast: Run, crowd: None) -> None:
-    assert "1 would be replayed" in landfast("replay", "dead_0000", "--dry-run").out
+    assert "1 would be replayed" in landfast("replay", "dead_0000", "--preview").out
     assert landfast("replay", "dead_0000").out == "replayed\n"
     again = landfast("replay", "dead_0000")
     assert (again.code, again.out) == (1, "it is ready, on its way\n")
@@ -157,7 +163,8 @@ def test_one_event_is_replayed_by_its_key(landfast: Run, crowd: None) -> None:
 
 
 def test_done_events_are_replayed_when_forced(landfast: Run, crowd: None) -> None:
-    assert landfast("replay", "state:done", "--force", "--yes", "--json").json == {"replayed": 2}
+    ended = landfast("replay", "state:done", "--force", "--yes", "--json").json
+    assert (ended["replayed"], ended["state"], ended["message"]) == (2, "finished", "")
     assert {event["run"] for event in landfast("events", "list", "key:done_0000", "--json").json["events"]} == {2}
 
 
@@ -165,7 +172,10 @@ def test_a_replay_of_what_is_done_says_that_nothing_runs_again(landfast: Run, cr
     assert landfast("replay", "done_0000").out.startswith("replayed; no handler that is done runs again: that takes")
     assert landfast("replay", "state:done", "--yes").out.startswith("1 replayed; no handler that is done runs again")
     fill(finish_all)
-    assert landfast("replay", "done_0000", "--force").out == "replayed\n"
+    refused = landfast("replay", "done_0000", "--force")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--force runs what is done AGAIN" in refused.err
+    assert landfast("replay", "done_0000", "--force", "--yes").out == "replayed\n"
 
 
 def test_in_a_terminal_it_asks_first(landfast: Run, crowd: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,32 +183,48 @@ def test_in_a_terminal_it_asks_first(landfast: Run, crowd: None, monkeypatch: py
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(click, "confirm", lambda text, *, abort: asked.append((text, abort)))
     assert landfast("replay", "state:dead", "--force").out == "3 replayed\n"
-    assert asked == [("3 events are dead. Run them AGAIN, with a second set of writes where done?", True)]
+    assert asked == [("3 events are dead. Run them AGAIN, with a second set of writes where it is done?", True)]
 
 
-def test_ctrl_c_stops_a_replay_and_says_how_to_go_on(
+@pytest.mark.req("R26")
+def test_ctrl_c_stops_a_replay_which_goes_on_where_it_was(
     landfast: Run, crowd: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recovery, "REPLAY_CHUNK_EVENTS", 1)
+    monkeypatch.setattr(replay_jobs, "STEP_EVENTS", 1)
     with monkeypatch.context() as interrupted:
-        interrupted.setattr(Progress, "update", lambda *_, **__: signal.raise_signal(signal.SIGINT))
-        stopped = landfast("replay", "state:done", "--force", "--yes")
+        interrupted.setattr(Progress, "update", _interrupt_after_the_first)
+        stopped = landfast("replay", "state:done", "--force", "--yes", "--why", "the fix is out")
     assert stopped.code == 130
-    assert "stopped after 1 of 2; go on with --since-mark " in stopped.err
-    mark = stopped.err.split()[-1]
-    fill(finish_all)
-    assert landfast("replay", "state:done", "--force", "--yes", "--since-mark", mark).out == "1 replayed\n"
+    assert "stopped after 1 of 2; go on with: landfast replay resume " in stopped.err
+    job = stopped.err.split()[-1]
+    fill(finish_all)  # done once more, so the filter matches them again
+    shown = landfast("replay", "show", job[:6], "--json").json
+    assert (shown["state"], shown["replayed"], shown["total"], shown["why"]) == ("stopped", 1, 2, "the fix is out")
+    assert landfast("replay", "resume", job).out == "2 replayed\n"
     runs = [event["run"] for event in landfast("events", "list", "key:done_0000", "--json").json["events"]]
     runs += [event["run"] for event in landfast("events", "list", "key:done_0001", "--json").json["events"]]
     assert runs == [2, 2]
+    again = landfast("replay", "resume", job)
+    assert (again.code, again.err) == (2, f"landfast: replay: job {job} is finished; there is nothing to go on with\n")
+    listed = landfast("replay", "list").out.splitlines()
+    assert listed[0].split("\t")[:4] == ["job", "state", "replayed", "of"]
+    assert listed[1].split("\t")[:4] == [job, "finished", "2", "2"]
 
 
-def test_ctrl_c_in_a_replay_of_dead_letters_needs_no_mark(
-    landfast: Run, crowd: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Progress, "update", lambda *_, **__: signal.raise_signal(signal.SIGINT))
-    stopped = landfast("replay", "state:dead", "--yes")
-    assert (stopped.code, stopped.err) == (130, "\nstopped after 3 of 3; the same command goes on\n")
+def test_a_replay_in_the_background_waits_for_a_worker_and_can_be_cancelled(landfast: Run, crowd: None) -> None:
+    begun = landfast("replay", "state:dead", "--yes", "--background")
+    job = begun.out.split()[1].rstrip(":")
+    assert begun.out.startswith(f"job {job}: a worker carries it out")
+    assert "no worker has taken it yet" in landfast("replay", "show", job).out
+    assert landfast("replay", "cancel", job).out == "cancelled; it had replayed 0 events\n"
+    assert landfast("replay", "cancel", job).code == 1
+    assert landfast("replay", "resume", job).code == 2
+    assert landfast("replay", "show", "ffff").err.startswith("landfast: replay: there is no job 'ffff'")
+
+
+def _interrupt_after_the_first(_bar: Progress, _task: object, *, completed: int, told: str) -> None:
+    if completed:
+        signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.req("R61")
@@ -207,7 +233,7 @@ def test_the_proof_is_printed_and_a_broken_one_is_exit_1(landfast: Run, crowd: N
     assert ended.code == 0
     assert "holds  received 7 = stored 5 + duplicate 1 + rejected 1" in ended.out
     assert ended.out.endswith("lost 0   doubled 0\n")
-    with sqlite3.connect(folder / "landfast-ledger.db") as ledger:
+    with closing(sqlite3.connect(folder / "landfast-ledger.db")) as ledger, ledger:
         ledger.execute("DELETE FROM landfast_receipt")
     ledger.close()
     ended = landfast("proof")
@@ -218,7 +244,7 @@ def test_the_proof_is_printed_and_a_broken_one_is_exit_1(landfast: Run, crowd: N
 
 
 def test_a_lost_ledger_is_recovered(landfast: Run, crowd: None, folder: Path) -> None:
-    with sqlite3.connect(folder / "landfast-ledger.db") as ledger:
+    with closing(sqlite3.connect(folder / "landfast-ledger.db")) as ledger, ledger:
         ledger.execute("DELETE FROM landfast_receipt")
     ledger.close()
     since = "2020-01-01"
@@ -308,5 +334,5 @@ def test_the_same_commands_work_on_postgresql(
     assert landfast("doctor").code == 0
     assert landfast("events", "show", "done_0000", "--json").json["receipts"][0]["outcome"] == "done"
     assert landfast("dead", "show", "dead_0000", "--json").json["error"] == "IntegrityError"
-    assert landfast("replay", "state:dead", "--yes", "--json").json == {"replayed": 3}
+    assert landfast("replay", "state:dead", "--yes", "--json").json["replayed"] == 3
     assert landfast("recover", "ledger", "--since", "2020-01-01", "--json").json["without_receipt"] == 0

@@ -14,6 +14,7 @@ from landfast.demo.servers import Serve
 from landfast.domain.lifecycle import State
 from tests.cli.conftest import Run
 from tests.cli.crowd import fill
+from tests.patience import PATIENCE_SECONDS
 from tests.shops import ORDER, Shop, postgres_shop, sqlite_shop, until
 
 SOURCE = '[sources.shop]\nprovider = "stripe"\nsecrets = ["whsec_x"]\nallow_short_secret = true\n'
@@ -24,7 +25,7 @@ inbox = Inbox()
 @inbox.on("shop", "*")
 async def create_order(event, tx): ...
 
-@inbox.on("shop", "*", name="shop")
+@inbox.on("shop", "*", name="shop", uses=["mailer"])
 async def namesake(event, tx): ...
 """
 
@@ -49,7 +50,7 @@ async def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Shop:
 
 
 def ready(port: int) -> dict[str, Any]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=PATIENCE_SECONDS) as answer:
         told: dict[str, Any] = json.load(answer)
         return told
 
@@ -140,7 +141,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_known_one_and_nothing_is_pa
     ended = landfast("pause", "create_ordr")
     assert (ended.code, ended.err) == (
         2,
-        "landfast: there is no source or handler 'create_ordr'; did you mean 'create_order'?\n",
+        "landfast: there is no source, handler or dependency 'create_ordr'; did you mean 'create_order'?\n",
     )
     ended = landfast("pause", "zebra", "--source")
     assert (ended.code, ended.err) == (2, "landfast: there is no source 'zebra'; there are shop\n")
@@ -161,7 +162,10 @@ def test_what_was_paused_and_is_in_the_code_no_longer_is_resumed_all_the_same(
     assert landfast("pause", "create_order").code == 0
     (folder / "landfast.toml").write_text(SOURCE)
     ended = landfast("resume", "create_order")
-    assert (ended.code, ended.out) == (0, "resumed handler create_order: 0 events that waited are ready\n")
+    assert (ended.code, ended.out) == (
+        0,
+        "resumed handler create_order: no event had been put aside; what comes in runs again\n",
+    )
     again = landfast("resume", "shop")
     assert (again.code, again.err) == (1, "landfast: source shop is not paused; see landfast pause\n")
 
@@ -179,3 +183,10 @@ def test_a_pause_at_once_says_what_it_cannot_cancel(landfast: Run, folder: Path)
     taken_back = landfast("pause", "create_order", "--now").out
     assert "workers give back what they have in hand within about a second" in taken_back
     assert "not cancelled" not in taken_back
+
+
+def test_a_dependency_is_paused_and_resumed_by_its_name(landfast: Run, app: None) -> None:
+    assert landfast("pause", "mailer", "--why", "it moves house").out.startswith("paused dependency mailer: ")
+    assert landfast("pause", "--json").json["paused"][0]["kind"] == "dependency"
+    assert landfast("resume", "mailer", "--dependency").out.startswith("resumed dependency mailer: no event had")
+    assert landfast("pause").out == "nothing is paused\n"

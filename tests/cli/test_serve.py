@@ -18,6 +18,7 @@ import trustme
 from landfast import __version__
 from landfast.demo.load import Connection
 from landfast.domain.lifecycle import State
+from tests.patience import PATIENCE_SECONDS
 from tests.shops import DOOR, ORDER, Shop, sqlite_shop, until
 
 
@@ -38,7 +39,7 @@ async def test_an_event_that_is_sent_becomes_an_order(shop: Shop) -> None:
 
 
 async def test_the_banner_names_the_inbox_the_store_and_the_handlers(shop: Shop) -> None:
-    async with asyncio.timeout(60), shop.running("serve", "shop.py", "--port", "0") as process:
+    async with asyncio.timeout(PATIENCE_SECONDS), shop.running("serve", "shop.py", "--port", "0") as process:
         assert process.stdout is not None
         lines = [(await process.stdout.readline()).decode() for _ in range(6)]
         process.send_signal(signal.SIGINT)
@@ -55,7 +56,7 @@ async def test_the_banner_names_the_inbox_the_store_and_the_handlers(shop: Shop)
 
 async def test_what_a_handler_prints_is_seen_at_once(shop: Shop) -> None:
     shop.write(ORDER, '    print("printed by", event.key)\n')
-    async with asyncio.timeout(60), shop.running("serve", "shop.py", "--port", "0") as process:
+    async with asyncio.timeout(PATIENCE_SECONDS), shop.running("serve", "shop.py", "--port", "0") as process:
         assert process.stdout is not None
         while b"/in/stripe" not in (line := (await process.stdout.readline())):
             assert line
@@ -85,7 +86,7 @@ async def test_a_port_that_is_taken_says_how_to_choose_another(shop: Shop) -> No
 
 
 async def test_it_goes_on_when_nobody_reads_its_output_any_more(shop: Shop) -> None:
-    async with asyncio.timeout(60), shop.running("serve", "shop.py", "--port", "0", "--json") as process:
+    async with asyncio.timeout(PATIENCE_SECONDS), shop.running("serve", "shop.py", "--port", "0", "--json") as process:
         assert process.stdout is not None
         news = [json.loads(await process.stdout.readline()) for _ in range(5)]
         process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
@@ -164,7 +165,7 @@ async def test_sigterm_answers_what_is_in_flight_and_exits_0(shop: Shop) -> None
         os.kill(serve.pid, signal.SIGTERM)
         await _refuses_connections(serve.port)
         writer.write(request[-10:])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             answer = await reader.read()
         writer.close()
         assert answer.startswith(b"HTTP/1.1 200"), answer
@@ -276,7 +277,7 @@ def _is_alive(pid: int) -> bool:
 
 async def _refuses_connections(port: int) -> None:
     """The first sign from outside that the stop has begun."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)

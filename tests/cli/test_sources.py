@@ -77,6 +77,7 @@ def test_no_source_says_how_to_add_one(landfast: Run) -> None:
         (ACME.replace("redelivery", 'key = "header:X-Id"\nredelivery'), "the header X-Id, which is not signed"),
         (STRIPE.replace("stripe", "github") + 'dedup = "header:X-GitHub-Delivery"\n', "X-GitHub-Delivery, which is not"),
         (STRIPE.replace("stripe", "github") + 'dedup = "type+body"\n', "the type, which is not signed"),
+        (STRIPE.replace("stripe", "github").replace(LONG, "ghp_0123456789abcdef"), "it is a token of GitHub's"),
         (STRIPE.replace("stripe", "shopify"), "X-Shopify-Topic or Shopify-Topic: a known body under another type is an event"),
     ],
 )  # fmt: skip
@@ -93,6 +94,11 @@ def test_what_is_not_signed_is_told_even_where_it_does_no_harm(landfast: Run) ->
     write(STRIPE.replace("stripe", "github"))
     told = "github does not sign the type, which stands in X-GitHub-Event: a known body under another type is held"
     assert told in landfast("sources", "check").out
+
+
+def test_the_client_secret_of_a_shopify_app_is_what_signs(landfast: Run) -> None:
+    write(STRIPE.replace("stripe", "shopify").replace(LONG, "shpss_0123456789abcdef"))
+    assert "begins with" not in landfast("sources", "check").out
 
 
 @pytest.mark.parametrize(
@@ -115,6 +121,10 @@ def test_a_key_in_what_is_signed_is_no_warning(landfast: Run, table: str) -> Non
         (STRIPE.replace(LONG, "env:NOT_SET_ANYWHERE"), "NOT_SET_ANYWHERE is not set"),
         (STRIPE.replace(LONG, "short"), "under 16 it can be guessed"),
         (STRIPE.replace(LONG, "   "), "the secret is empty"),
+        (STRIPE.replace(LONG, "sk_live_0123456789abcdef"), "begins with sk_: it is an API key of Stripe's"),
+        (STRIPE.replace("stripe", "slack").replace(LONG, "xoxb-0123456789abcdef"), "begins with xoxb-: it is a token"),
+        (STRIPE.replace("stripe", "shopify").replace(LONG, "shpat_0123456789abcdef"), "begins with shpat_"),
+        (STRIPE.replace("stripe", "clerk").replace(LONG, "sk_test_0123456789abcdef"), "so it is an API key of Clerk's"),
         (STRIPE.replace("stripe", "adyen"), "not hexadecimal"),
         (STRIPE.replace('"stripe"', '"standard-webhooks"'), "not base64"),
         (STRIPE.replace('"stripe"', '"twilio"'), "public_url"),

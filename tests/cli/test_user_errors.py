@@ -6,6 +6,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ def test_bad_config(landfast: Run) -> None:
 def test_missing_secret(landfast: Run) -> None:
     write("landfast.toml", TOML.format(secret="env:NOT_SET_ANYWHERE"))
     assert is_one_sentence(
-        landfast("send", "stripe", "x"), "NOT_SET_ANYWHERE is not set; set it to the sender's secret"
+        landfast("send", "stripe", "x"), "NOT_SET_ANYWHERE is not set; set it to the secret, here or in .env"
     )
 
 
@@ -67,6 +68,7 @@ def test_unknown_provider(landfast: Run) -> None:
             ("store (LANDFAST_STORE): the folder missing/folder does not exist; create it, or correct the path",),
         ),
         ("mysql://me:hunter2@db/x", ("store: 'mysql' is no kind of database",)),
+        ("postgres//me/x", ("store: the address has // and no scheme before it; write it as postgresql://",)),
         (
             "postgresql://me:hunter2@127.0.0.1:{closed}/x",
             ("store (LANDFAST_STORE): 127.0.0.1:", "start the server, or correct the address"),
@@ -154,11 +156,11 @@ def test_app_import_error(landfast: Run, files: dict[str, str], app: str, words:
     [("landfast.db", "body", "0001_inbox"), ("landfast-ledger.db", "landfast_receipt", "0001_ledger")],
 )
 def test_broken_migration(landfast: Run, file: str, table: str, migration: str) -> None:
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(f"CREATE TABLE {table} (of_somebody_else)")
     connection.close()
     assert is_one_sentence(landfast("migrate"), migration)
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection, connection:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     connection.close()
     assert tables == [(table,)]
@@ -214,7 +216,7 @@ def test_bad_cursor(landfast: Run) -> None:
     landfast("migrate")
     for cursor in ("nonsense", "2026-01-01T00:00:00/ab", f"2026-01-01T00:00:00/{'0' * 32}"):
         ended = landfast("events", "list", "--after", cursor)
-        assert is_one_sentence(ended, "--after takes the cursor that the last page ended with")
+        assert is_one_sentence(ended, "after: give the cursor that the last page ended with")
 
 
 def _closed_port() -> int:

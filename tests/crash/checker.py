@@ -12,7 +12,7 @@ from landfast.domain.lifecycle import Signal, State, after
 from landfast.domain.outcome import Outcome
 from tests.crash.history import Line
 
-SILENT = (Signal.CLAIM, Signal.WAKE)
+SILENT = (Signal.CLAIM, Signal.WAKE, Signal.PROMOTE)
 """Transitions that leave no line of history: they happen to every event many times."""
 
 
@@ -33,7 +33,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """One row of landfast_effect."""
+    """One row of the table `effect`."""
 
     effect: str
     """Its own key, which goes outside."""
@@ -43,6 +43,10 @@ class Staged:
     name: str
     run: int
     state: EffectState
+    is_arrival: bool = False
+    """It stands for an event, and nothing is performed for it."""
+    told: str = ""
+    """Why it gave up, if it did."""
 
 
 @dataclass(slots=True)
@@ -59,8 +63,17 @@ class Books:
 
 def check(lines: Sequence[Line], books: Books) -> list[str]:
     """One sentence for each thing that is wrong; none, and the run was good."""
-    rules = (_acknowledged, _once, _ended, _receipts, _replays, _effects, _transitions)
+    rules = (_acknowledged, _once, _ended, _receipts, _replays, _effects, _arrivals, _transitions)
     return [problem for rule in rules for problem in rule(lines, books)]
+
+
+def out_of_order(walked: Sequence[tuple[int, bool]]) -> list[str]:
+    """Of an entity whose highest number occurred first: those that are late, and are not told, or the reverse."""
+    return [
+        f"I5: number {number} is {'' if late else 'not '}flagged late after {[each for each, _ in walked[:at]]}"
+        for at, (number, late) in enumerate(walked)
+        if late != any(before < number for before, _ in walked[:at])
+    ]
 
 
 def _acknowledged(lines: Sequence[Line], books: Books) -> Iterator[str]:
@@ -142,7 +155,8 @@ def _effects(lines: Sequence[Line], books: Books) -> Iterator[str]:
         keys.setdefault((staged.key, staged.handler, staged.name), set()).add(staged.effect)
         if staged.state not in (EffectState.DONE, EffectState.DEAD):
             yield f"I9: {what} is {staged.state} for ever"
-        if staged.state is EffectState.DONE and not performed[staged.effect, staged.run]:
+        is_done = staged.state is EffectState.DONE and not staged.is_arrival
+        if is_done and not performed[staged.effect, staged.run]:
             yield f"I9: {what} is done and was never performed"
         if books.receipts.get((staged.key, staged.handler, staged.run)) is not Outcome.DONE:
             yield f"I9: {what} is staged, and its handler has no done receipt"
@@ -151,6 +165,15 @@ def _effects(lines: Sequence[Line], books: Books) -> Iterator[str]:
     for (key, handler, name), several in keys.items():
         if len(several) > 1:
             yield f"I9: {name} of {handler} for {key} went out under {len(several)} keys"
+
+
+def _arrivals(_lines: Sequence[Line], books: Books) -> Iterator[str]:
+    for staged in books.effects:
+        what = f"{staged.name} for {staged.key} in run {staged.run}"
+        if staged.told:
+            yield f"I23: {what} was given up: {staged.told}"
+        if staged.is_arrival and staged.state is EffectState.DEAD:
+            yield f"I23: {what} is dead, and its event came, or its step was to run without it"
 
 
 def _transitions(_lines: Sequence[Line], books: Books) -> Iterator[str]:

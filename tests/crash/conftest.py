@@ -27,9 +27,9 @@ def scene_on(request: pytest.FixtureRequest, born: Nursery) -> Iterator[Callable
     """Make a scene on a store. In memory, where there is some: what a killed process wrote is there, synced or not."""
     folder = Path(tempfile.mkdtemp(prefix="landfast-crash-", dir=_fast_folder()))
 
-    def make(store: str, kinds: tuple[str, ...] = KINDS) -> Scene:
+    def make(store: str, kinds: tuple[str, ...] = KINDS, *, is_ordered: bool = False) -> Scene:
         dsn = request.getfixturevalue("database") if store == "postgres" else ""
-        return Scene(store, tempfile.mkdtemp(dir=folder), dsn, born, kinds)
+        return Scene(store, tempfile.mkdtemp(dir=folder), dsn, born, kinds, is_ordered)
 
     yield make
     shutil.rmtree(folder, ignore_errors=True)

@@ -40,8 +40,8 @@ from landfast.testing.factory import DAWN
 from landfast.testing.signing import sign
 from landfast.wakeups.local import LocalWakeup
 from tests.crash import records
-from tests.crash.checker import check
-from tests.crash.handlers import registry
+from tests.crash.checker import check, out_of_order
+from tests.crash.handlers import VAIN, registry
 from tests.crash.history import History, Line, unknown
 from tests.crash.inside import Inside
 from tests.crash.plans import Plan, Word
@@ -151,6 +151,10 @@ class Life:
         await self.ledger.claim(token=token(ghost, self.plan.cycle), lease=LEASE, limit=1)
         await self.ledger.abandon(worker=ghost)
 
+    async def wait(self) -> None:
+        """Past the deadline of what is waited for in vain."""
+        await self._move_time(2 * VAIN.total_seconds())
+
     async def replay(self) -> None:
         """As an operator does: the first by force, the last, and what is dead; and what is held is admitted."""
         archive = self.crash.watch(self.inbox, Archive)
@@ -183,7 +187,8 @@ class Life:
         for line in unknown(self.history.read()):
             self.history.write(line)
         books = await records.books(self, [self._key(number) for number in range(len(self.plan.kinds))])
-        self.say(Word(problems=check(self.history.read(), books), checked=True))
+        problems = check(self.history.read(), books) + out_of_order(await records.walked(self))
+        self.say(Word(problems=problems, checked=True))
 
     async def _move_time(self, seconds: float) -> None:
         self.clock.advance(seconds)
@@ -214,7 +219,7 @@ class Life:
         self.inbox_id: InboxId = await self.inbox.identity()
         ledger = Inside(self.ledger, self.crash)
         return Worker(
-            registry=registry(self.crash, self.history, self.clock, self.plan.cycle),
+            registry=registry(self.crash, self.history, self.clock, self.plan),
             bench=self.crash.watch(self.inbox, Workbench),
             ledger=self.crash.watch(ledger, ReceiptStore),
             effects=effects,
@@ -238,9 +243,11 @@ class Life:
         return f"c{self.plan.cycle}-{number}-{self.plan.kinds[number]}"
 
     def _body(self, number: int) -> bytes:
-        data = {"object": {"id": f"order-{number:02}"}}
+        about = f"cycle-{self.plan.cycle}" if self.plan.is_ordered else f"order-{number:02}"
+        data = {"object": {"id": about, "number": number, "cycle": self.plan.cycle}}
         kind = self.plan.kinds[number]
-        happened = {"created": int(DAWN.timestamp() - MEMORY - 1)} if kind == "late" else {}
+        happened = {"created": int(DAWN.timestamp()) - number} if self.plan.is_ordered else {}
+        happened = {"created": int(DAWN.timestamp() - MEMORY - 1)} if kind == "late" else happened
         return msgspec.json.encode({"id": self._key(number), "type": f"order.{kind}", "data": data} | happened)
 
     def _report(self, step: str, when: str, nth: int) -> None:

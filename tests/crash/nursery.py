@@ -21,8 +21,9 @@ import msgspec
 from landfast.postgres_types import KnowingConnection
 from tests.crash.life import live
 from tests.crash.plans import Ending, Plan, Word
+from tests.patience import PATIENCE_SECONDS
 
-SECONDS = 60
+SECONDS = PATIENCE_SECONDS
 """No child may take longer; most take a twentieth of a second."""
 
 
@@ -110,7 +111,7 @@ def _bear(plan: Plan) -> tuple[int, int]:
     if pid:
         os.close(writer)
         return pid, reader
-    signal.alarm(SECONDS)
+    signal.alarm(int(SECONDS))
     code = 1
     try:
         live(plan, lambda word: _say(writer, word))

@@ -19,6 +19,7 @@ Act = Literal[
     "replay",
     "stage",
     "ghost_effect",
+    "wait",
     "redeliver",
     "take_over",
     "recover",
@@ -30,9 +31,9 @@ KINDS = ("plain", "slow", *5 * ("plain",), "paired", "shaky", "late", "doomed")
 handlers, one whose first attempt fails after it wrote, one that is held until an operator admits it, and one that is
 given up after it wrote."""
 
-LIFE: tuple[Act, ...] = ("deliver", "ghost", "drain", "replay", "shelve", "stage", "ghost_effect", "drain")
+LIFE: tuple[Act, ...] = ("deliver", "ghost", "drain", "replay", "shelve", "stage", "ghost_effect", "wait", "drain")
 """Everything that can happen to an event: delivered, again, claimed by one that dies, processed, replayed, shelved by
-one that has no handler for it, processed, and its effect claimed by one that dies."""
+one that has no handler for it, processed, its effect claimed by one that dies, and waited for in vain."""
 
 AFTERWARDS: tuple[Act, ...] = ("redeliver", "recover", "check")
 
@@ -64,6 +65,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Workers that are known to be dead, for `recover`; the leases of the others run out."""
     patience: float = 1.0
     """Seconds to wait for a receipt that another transaction holds."""
+    is_ordered: bool = False
+    """All events are of one entity, and the first handler takes them in order, the last one first."""
     place: Place | None = None
     before: Plan | None = None
     """What the same process does first: it comes up after a crash, and has that to see to."""
@@ -116,7 +119,8 @@ def raising(every: Sequence[Place]) -> list[Place]:
     return [
         msgspec.structs.replace(place, how="raise")
         for place in every
-        if place.step not in ("answer", "stage", "rollback") and (place.step, place.when) != ("begin", "after")
+        if place.step not in ("answer", "arrive", "stage", "rollback")
+        and (place.step, place.when) != ("begin", "after")
     ]
 
 

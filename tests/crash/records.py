@@ -17,6 +17,7 @@ from landfast.domain.lifecycle import State
 from landfast.testing.factory import DAWN
 from tests.crash.checker import Books, Staged, Stored
 from tests.crash.handlers import handlers_of
+from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from tests.crash.life import Life
@@ -24,18 +25,22 @@ if TYPE_CHECKING:
 ORDERS = "CREATE TABLE orders (key TEXT NOT NULL, handler TEXT NOT NULL, run INTEGER NOT NULL)"
 # No unique key: a second row must be seen, not refused.
 
+WALKED = "CREATE TABLE walked (n INTEGER %s, cycle INTEGER NOT NULL, number INTEGER NOT NULL, late INTEGER NOT NULL)"
+
 
 async def create(life: Life) -> None:
     """The user's table, and, on PostgreSQL, a clock that a test can set."""
     if life.plan.store == "sqlite":
         with closing(sqlite3.connect(Path(life.plan.folder) / "ledger.db", isolation_level=None)) as connection:
             connection.execute(ORDERS)
+            connection.execute(WALKED % "PRIMARY KEY")
         return
     session = await asyncpg.connect(life.plan.dsn)
     try:
+        await session.execute(WALKED % "GENERATED ALWAYS AS IDENTITY")
         await session.execute(f"{ORDERS}; CREATE TABLE test_time (seconds double precision NOT NULL)")
         await session.execute("INSERT INTO test_time VALUES (0)")
-        for name in ("landfast.clock", "landfast_clock"):
+        for name in ("landfast.clock", "landfast_ledger.clock"):
             await session.execute(
                 f"CREATE OR REPLACE FUNCTION {name}() RETURNS timestamptz LANGUAGE sql STABLE AS "
                 "'SELECT now() + make_interval(secs => (SELECT seconds FROM public.test_time))'"
@@ -47,9 +52,9 @@ async def create(life: Life) -> None:
 async def set_time(life: Life) -> None:
     """Tell PostgreSQL, which has a clock of its own."""
     if life.plan.store == "postgres":
-        transaction = await life.ledger.begin(deadline=5)
+        transaction = await life.ledger.begin(deadline=PATIENCE_SECONDS)
         seconds = (life.clock.now() - DAWN).total_seconds()
-        await transaction.handle.execute("UPDATE test_time SET seconds = $1", seconds)
+        await (await transaction.scope()).handle.execute("UPDATE test_time SET seconds = $1", seconds)
         await transaction.commit(results=(), effects=())
 
 
@@ -69,10 +74,21 @@ async def books(life: Life, keys: Sequence[str]) -> Books:
     return found
 
 
-async def _orders(life: Life) -> list[tuple[str, str, int]]:
+async def walked(life: Life) -> list[tuple[int, bool]]:
+    """The numbers of this cycle's events, as an ordered handler committed them, and which it took for late."""
     transaction = await life.ledger.begin(deadline=5)
     try:
-        rows = await transaction.handle.fetch("SELECT key, handler, run FROM orders")
+        handle = (await transaction.scope()).handle
+        rows = await handle.fetch("SELECT number, late FROM walked WHERE cycle = $1 ORDER BY n", life.plan.cycle)
+        return [(row["number"], bool(row["late"])) for row in rows]
+    finally:
+        await transaction.rollback()
+
+
+async def _orders(life: Life) -> list[tuple[str, str, int]]:
+    transaction = await life.ledger.begin(deadline=PATIENCE_SECONDS)
+    try:
+        rows = await (await transaction.scope()).handle.fetch("SELECT key, handler, run FROM orders")
         return [(row["key"], row["handler"], row["run"]) for row in rows]
     finally:
         await transaction.rollback()
@@ -94,6 +110,10 @@ def _stored(record: Any) -> Stored:
 
 
 def _staged(row: dict[str, Any]) -> Staged:
+    if row["step"].arrival is not None:
+        key = msgspec.json.decode(row["context"])["key"]
+        return Staged(row["key"], key, row["handler"], row["name"], row["run"], row["state"], is_arrival=True)
     arguments = msgspec.json.decode(row["arguments"])
     name = f"{row['name']} ({arguments['label']})"
-    return Staged(row["key"], arguments["order"], row["handler"], name, row["run"], row["state"])
+    told = row["message"] if row["error"] == "GiveUp" else ""
+    return Staged(row["key"], arguments["order"], row["handler"], name, row["run"], row["state"], told=told)

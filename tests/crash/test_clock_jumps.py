@@ -31,7 +31,7 @@ async def jump(shop: Shop, whose: str, seconds: float) -> None:
         assert isinstance(shop.clock, JumpingClock)
         shop.clock.jump(seconds)
     else:
-        for name in ("landfast.clock", "landfast_clock"):
+        for name in ("landfast.clock", "landfast_ledger.clock"):
             await shop.sql(
                 f"CREATE OR REPLACE FUNCTION {name}() RETURNS timestamptz LANGUAGE sql STABLE "
                 f"AS $$ SELECT clock_timestamp() + interval '{shop.clock.monotonic() + seconds} seconds' $$"

@@ -12,13 +12,14 @@ from landfast.domain.event import Event
 from landfast.domain.lifecycle import Signal, State
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.testing.clock import SeededChance
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 from tests.proxy import Fate, Proxy
 from tests.servers import Postgres
 
 EVENTS = 30
 CUTS = 3
-WITHIN = 60.0
+WITHIN = PATIENCE_SECONDS
 """Seconds; each cut costs a second or so of looking again, and the machine may be busy."""
 
 

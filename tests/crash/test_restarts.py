@@ -24,6 +24,7 @@ from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.testing.signing import sample, sign
 from landfast.wakeups.local import LocalWakeup
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 from tests.servers import Postgres
 
@@ -31,7 +32,7 @@ RESTARTS = 4
 BETWEEN = 60
 """Events acknowledged between two of them."""
 SENDERS = 4
-WITHIN = 120.0
+WITHIN = PATIENCE_SECONDS
 SECRET = "whsec_restarts"
 
 

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import re
-import select
-import signal
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,14 +15,9 @@ import pytest
 from landfast.demo.naive import SCHEMA, handle_webhook
 from landfast.demo.sender import Sender
 from landfast.processes.children.lifeline import GRACE_SECONDS
+from tests.demo.terminal import COMMAND, WITHIN, environment, terminal
+from tests.patience import PATIENCE_SECONDS, Stopwatch
 
-COMMAND = (sys.executable, "-m", "landfast", "demo", "--deliveries", "500")
-IN_TERMINAL = (
-    sys.executable,
-    "-c",
-    "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])",
-)
-"""Makes standard input the controlling terminal, so that Ctrl-C in it is a signal."""
 BROKEN = """
 import sys
 from landfast.cli import main
@@ -36,15 +25,13 @@ from landfast.demo import command as demo
 demo.APP = "no_such_shop:inbox"
 sys.exit(main(["demo"]))
 """
-WITHIN = 90.0
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
 @pytest.mark.req("R50", "R61")
 def test_without_a_terminal_it_plays_the_storm_proves_it_and_exits_0(tmp_path: Path) -> None:
     ended = subprocess.run(
         COMMAND,
-        env=_env(tmp_path),
+        env=environment(tmp_path),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -60,7 +47,7 @@ def test_without_a_terminal_it_plays_the_storm_proves_it_and_exits_0(tmp_path: P
 
 
 def test_with_a_terminal_each_key_shows_what_happened(tmp_path: Path) -> None:
-    with _terminal(tmp_path) as demo:
+    with terminal(tmp_path) as demo:
         demo.expect("q quit")
         for key, words in {
             "s": "sent evt_demo_1: 200 stored in .*; then create_order done: 2 orders",
@@ -80,14 +67,28 @@ def test_with_a_terminal_each_key_shows_what_happened(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_leaves_no_process_and_no_folder_behind_and_exits_130(tmp_path: Path) -> None:
-    with _terminal(tmp_path) as demo:
+def test_a_browser_that_can_be_opened_is_and_the_storm_waits_for_its_look(tmp_path: Path) -> None:
+    """Port 8421 may be taken on this machine: then it is another one."""
+    program = tmp_path.parent / f"{tmp_path.name}-browser"
+    looks = "import sys, urllib.request as u; u.urlopen(sys.argv[1]).read()"
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{looks}' \"$1\"\n")
+    program.chmod(0o755)
+    with terminal(tmp_path, options=(), BROWSER=f"{program} %s &") as demo:
+        demo.expect(r"dashboard  http://127.0.0.1:[0-9]+/storm ")
+        demo.expect("a browser is opening")
         demo.expect("the storm")
-        began = time.monotonic()
         demo.press("\x03")
-        demo.expect("stopping ...")
         assert demo.wait() == 130
-        assert time.monotonic() - began < GRACE_SECONDS, "nobody waits for a handler whose order is thrown away"
+
+
+def test_ctrl_c_leaves_no_process_and_no_folder_behind_and_exits_130(tmp_path: Path) -> None:
+    with terminal(tmp_path) as demo:
+        demo.expect("the storm")
+        with Stopwatch() as watch:
+            demo.press("\x03")
+            demo.expect("stopping ...")
+            assert demo.wait() == 130
+        assert watch.seconds < GRACE_SECONDS, "nobody waits for a handler whose order is thrown away"
         assert _processes_in(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
@@ -95,7 +96,10 @@ def test_ctrl_c_leaves_no_process_and_no_folder_behind_and_exits_130(tmp_path: P
 def test_sigterm_stops_a_demo_in_the_background_where_sigint_is_ignored(tmp_path: Path) -> None:
     code = "import os, signal, sys; signal.signal(2, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
     with subprocess.Popen(
-        (sys.executable, "-c", code, *COMMAND), env=_env(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        (sys.executable, "-c", code, *COMMAND),
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as demo:
         assert demo.stdout is not None
         while b"the storm" not in (line := demo.stdout.readline()):
@@ -109,7 +113,12 @@ def test_sigterm_stops_a_demo_in_the_background_where_sigint_is_ignored(tmp_path
 
 def test_the_last_words_of_a_shop_that_failed_are_printed_line_by_line(tmp_path: Path) -> None:
     ended = subprocess.run(
-        (sys.executable, "-c", BROKEN), env=_env(tmp_path), capture_output=True, text=True, timeout=WITHIN, check=False
+        (sys.executable, "-c", BROKEN),
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=WITHIN,
+        check=False,
     )
     first, *last = ended.stderr.splitlines()
     assert (ended.returncode, first) == (
@@ -121,7 +130,7 @@ def test_the_last_words_of_a_shop_that_failed_are_printed_line_by_line(tmp_path:
 
 def test_in_json_it_prints_only_what_it_came_to(tmp_path: Path) -> None:
     ended = subprocess.run(
-        (*COMMAND, "--json"), env=_env(tmp_path), capture_output=True, text=True, timeout=WITHIN, check=False
+        (*COMMAND, "--json"), env=environment(tmp_path), capture_output=True, text=True, timeout=WITHIN, check=False
     )
     assert ended.returncode == 0, ended.stderr
     shown = json.loads(ended.stdout)
@@ -130,11 +139,11 @@ def test_in_json_it_prints_only_what_it_came_to(tmp_path: Path) -> None:
 
 
 def test_the_demo_killed_outright_leaves_no_process_behind(tmp_path: Path) -> None:
-    with _terminal(tmp_path) as demo:
+    with terminal(tmp_path) as demo:
         demo.expect("q quit")  # nothing is going on any more, so nothing trips over our closed pipe
         demo.process.kill()
         demo.wait()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while _processes_in(tmp_path):
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -154,59 +163,6 @@ def test_the_naive_handler_makes_an_order_for_each_delivery(tmp_path: Path) -> N
                 handle_webhook(db, "whsec_x", header, body)
         assert db.execute("SELECT count(*) FROM orders").fetchone() == (3,)
         assert handle_webhook(db, "whsec_x", header, body + b" ") == 401
-
-
-class Terminal:
-    def __init__(self, process: subprocess.Popen[bytes], screen: int) -> None:
-        self.process = process
-        self._screen = screen
-        self._unread = ""
-
-    def press(self, key: str) -> None:
-        os.write(self._screen, key.encode())
-
-    def expect(self, pattern: str) -> None:
-        """Read on until the pattern appears; what came before it is forgotten."""
-        deadline = time.monotonic() + WITHIN
-        while not (found := re.search(pattern, self._unread)):
-            assert time.monotonic() < deadline, self._unread
-            assert self._read(), self._unread
-        self._unread = self._unread[found.end() :]
-
-    def wait(self) -> int:
-        while self._read():
-            pass
-        return self.process.wait(WITHIN)
-
-    def _read(self) -> bool:
-        if select.select([self._screen], [], [], WITHIN)[0]:
-            try:
-                text = os.read(self._screen, 65536).decode("utf-8", "replace")
-            except OSError:  # Linux's way to say that the other end is closed
-                return False
-            self._unread += ESCAPES.sub("", text).replace("\r\n", "\n")
-            return True
-        return False
-
-
-@contextmanager
-def _terminal(folder: Path) -> Iterator[Terminal]:
-    screen, theirs = pty.openpty()
-    env = _env(folder) | {"TERM": "xterm", "COLUMNS": "200", "LINES": "50"}
-    process = subprocess.Popen((*IN_TERMINAL, *COMMAND), env=env, stdin=theirs, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    try:
-        yield Terminal(process, screen)
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            process.wait(WITHIN)
-        os.close(screen)
-
-
-def _env(folder: Path) -> dict[str, str]:
-    # LANDFAST_STORE: the demo must not storm what its user configured.
-    return os.environ | {"TMPDIR": str(folder), "LANDFAST_STORE": "postgresql://nobody@127.0.0.1:1/none"}
 
 
 def _processes_in(folder: Path) -> list[str]:

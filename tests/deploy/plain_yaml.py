@@ -1,4 +1,4 @@
-"""As much of YAML as compose.yaml uses: maps and lists by indentation, lists in brackets, anchors and merges. Whatever
+"""As much of YAML as deploy/ uses: maps and lists by indentation, lists in brackets, anchors and merges. Whatever
 else is in a file is an error here, so that what is read is what a real parser reads."""
 
 from __future__ import annotations
@@ -7,7 +7,12 @@ import json
 import re
 from typing import Any
 
-_PAIR = re.compile(r"^([\w.<-]+):(?: +(.*))?$")
+_PAIR = re.compile(r"^([\w.</-]+):(?: +(.*))?$")
+
+
+def read_all(text: str) -> list[Any]:
+    """The documents of a file."""
+    return [read(part) for part in re.split(r"^---$", text, flags=re.MULTILINE)]
 
 
 def read(text: str) -> Any:

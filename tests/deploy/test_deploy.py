@@ -52,7 +52,7 @@ def settings() -> Settings:
 
 def must_parse(words: list[str]) -> None:
     """What click refuses, it says; nothing is run."""
-    context: click.Context | None = click.Context(landfast, info_name="landfast")
+    context: click.Context | None = click.Context(landfast, info_name="landfast", **landfast.context_settings)
     command: click.Command = landfast
     while isinstance(command, click.Group):
         assert context is not None

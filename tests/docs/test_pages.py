@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import sys
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -16,11 +18,12 @@ from landfast.cli import COMMANDS, main
 from landfast.config import load
 from landfast.domain.lifecycle import State
 from landfast.providers.catalogue import PROFILES
+from tests.docs.blocks import PLAYED_BY, blocks
 from tests.shops import Shop, until
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-PLAYED_ELSEWHERE = {ROOT / "docs/tutorial.md": "test_tutorial.py saves its blocks and runs them as a reader would"}
+PLAYED_ELSEWHERE = {ROOT / page for page in PLAYED_BY}
 PROSE = [page for part in ("docs", "docs/howto", "docs/explanation") for page in (ROOT / part).glob("*.md")]
 PROSE += [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "RELEASING.md")]
 WIDEST = 130
@@ -30,6 +33,7 @@ NOT_HERE = {
     "bench/results/latest.json": "make bench writes it",
     "click.py": "of another package",
     "inboxes/*/sql/unpark_candidates.sql": "ADR 27 says what a new state would need",
+    "app.py": "the reader of a how-to writes it",
     "test_shop.py": "the reader of the tutorial writes it",
 }
 
@@ -44,9 +48,11 @@ def test_the_python_blocks_of_a_page_run_one_after_the_other(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STRIPE_WEBHOOK_SECRET", "whsec_documentation_only")
-    names: dict[str, object] = {"__name__": "docs"}
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL), 1):
-        exec(compile(block, f"{name(page)}, block {number}", "exec"), names)
+    module = ModuleType("page")  # a real one: SQLAlchemy looks up what an annotation names there
+    monkeypatch.setitem(sys.modules, "page", module)
+    for block in blocks(page):
+        if block.kind == "python" and not block.reason:
+            exec(compile(block.text, str(block), "exec"), module.__dict__)
 
 
 async def test_the_example_of_the_readme_works_as_it_is_written(tmp_path: Path) -> None:
@@ -109,7 +115,7 @@ def test_the_generated_pages_are_up_to_date() -> None:
     drawn = generate.pages()
     for page, text in drawn.items():
         assert (ROOT / "docs/reference" / page).read_text() == text, f"docs/reference/{page}: run make docs"
-    there = {str(page.relative_to(ROOT / "docs/reference")) for page in (ROOT / "docs/reference").rglob("*.md")}
+    there = {str(page.relative_to(ROOT / "docs/reference")) for page in (ROOT / "docs/reference").rglob("*.*")}
     assert there == set(drawn), "a page of something that is no more"
 
 

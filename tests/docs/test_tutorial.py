@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from landfast.log_lines import LINES
+from tests.patience import PATIENCE_SECONDS
 from tests.servers import _free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs/tutorial.md").read_text("utf-8")
-WITHIN = 120.0
+WITHIN = PATIENCE_SECONDS
 """Seconds for what other processes have to do; a busy machine starts a worker in twenty."""
 
 
@@ -52,7 +53,7 @@ class Player:
 
     def is_up(self) -> bool:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=PATIENCE_SECONDS) as answer:
                 return bool(answer.status == 200)
         except OSError:
             return False

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from landfast.domain import body
-from landfast.domain.body import MOST_FORM_FIELDS, decode, light, moment
+from landfast.domain.body import decode, light, moment
 from landfast.domain.errors import MalformedBodyError
+from landfast.domain.form import MOST_FORM_FIELDS
 from landfast.domain.json_limits import DEPTH_AT_MOST, MOST_DIGITS
 
 JSON = "application/json"
@@ -230,3 +231,8 @@ def test_nonsense_is_no_time(value: object) -> None:
 def test_no_value_makes_reading_a_time_raise(value: object) -> None:
     at = moment(value)
     assert at is None or (at.tzinfo is UTC and at.year >= 1970)
+
+
+@pytest.mark.parametrize("text", [b'"a=b"', b' "=\\n"', b'"\\u00e9v1=\\n"'])
+def test_a_text_of_json_with_an_equals_sign_is_no_form_to_anybody(text: bytes) -> None:
+    assert light(text) == decode(text, None) == json.loads(text)

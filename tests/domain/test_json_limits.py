@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from landfast.domain import body as bodies
 from landfast.domain.errors import MalformedBodyError
-from landfast.domain.json_limits import DEPTH_AT_MOST, MOST_DIGITS, BeyondLimitsError, excess, is_deep, read_json
+from landfast.domain.json_limits import (
+    DEPTH_AT_MOST,
+    MOST_DIGITS,
+    BeyondLimitsError,
+    excess,
+    is_deep,
+    is_surely_within,
+    read_json,
+)
 from landfast.domain.legible import is_legible, legible
 
 T = TypeVar("T")
@@ -110,3 +118,13 @@ def test_characters_that_are_new_to_unicode_are_legible_on_every_interpreter() -
     assert all(map(is_legible, ["evt_1", "Zoë", "注文-7", "\U0001fae8", "\u2ffc"]))
     assert not any(map(is_legible, ["a\0b", "a\nb", "\u202e", "\ud800", "\xa0", "\ue000", "\ufeff"]))
     assert legible("a\u202eb\U0001fae8") == "a\ufffdb\U0001fae8"
+
+
+@pytest.mark.parametrize("digits", [MOST_DIGITS - 1, MOST_DIGITS, MOST_DIGITS + 1, 3 * MOST_DIGITS])
+def test_a_quick_look_never_misses_what_is_too_much(digits: int) -> None:
+    for offset in range(MOST_DIGITS // 2):
+        text = b'{"a":"%b","n":%b}' % (b"x" * offset, b"7" * digits)
+        assert not (is_surely_within(text) and excess(text)), offset
+    deep = b"[" * DEPTH_AT_MOST + b"]" * DEPTH_AT_MOST
+    assert is_surely_within(deep) and not is_surely_within(b"[" + deep + b"]")
+    assert is_surely_within(b'{"id":"evt_1","amount":1234567890,"at":1767225600}' * 20)

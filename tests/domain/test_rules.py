@@ -1,5 +1,6 @@
 """Small rules: ids, patterns, backoff, filters, verdicts, headers, parsing into models."""
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -63,10 +64,20 @@ def test_tokens_grow_within_a_worker_and_name_it() -> None:
         ("a.b", "a.b.c", False),
         ("a[1].*", "a1.x", False),
         ("a.*", "a.\nb", True),
+        ("ab*ba", "aba", False),
+        ("*a*b*", "b.a", False),
+        ("*a*b*", "a.b", True),
+        ("a**b", "ab", True),
+        ("*" + "a*" * 1000 + "b", "a" * 100_000, False),  # in no time, however many stars there are
     ],
 )
 def test_patterns(pattern: str, type_: str, expected: bool) -> None:
     assert matches(pattern, type_) is expected
+
+
+@given(st.text("ab*", max_size=8), st.text("ab", max_size=12))
+def test_a_pattern_means_what_it_means_as_a_regular_expression(pattern: str, text: str) -> None:
+    assert matches(pattern, text) is (re.fullmatch(pattern.replace("*", ".*"), text) is not None)
 
 
 @pytest.mark.req("R23")

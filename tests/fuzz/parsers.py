@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -15,7 +17,7 @@ from landfast.domain import body as bodies
 from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import MalformedBodyError, UnverifiedError
-from landfast.domain.json_limits import DEPTH_AT_MOST
+from landfast.domain.json_limits import DEPTH_AT_MOST, MOST_DIGITS
 from landfast.domain.text import TEXT_LIMIT
 from landfast.intake.identify import identify
 from landfast.ports.provider import Proven, Secret, Signature
@@ -60,7 +62,7 @@ class Providers:
         else:
             self.verified += 1
             assert request.body == signed, "verified what was never signed"
-        self._name(profile, name, head, _odd_body(draw, request.body))
+        self._name(profile, name, head, odd_body(draw, request.body))
 
     def _name(self, profile: Any, name: str, head: Head, body: bytes) -> None:
         proven = Proven(Secret("any", b"any"), Signature(), Request(head, body))
@@ -81,7 +83,7 @@ class Bodies:
 
     async def run(self, draw: Random) -> None:
         await asyncio.sleep(0)
-        body = _odd_body(draw, _json(draw))
+        body = odd_body(draw, odd_json(draw))
         content_type = draw.choice((None, "application/json", FORM, FORM + "; charset=utf-8", "text/plain\xff"))
         glance = bodies.light(body)
         try:
@@ -104,12 +106,23 @@ def _reason(body: bytes) -> str:
     try:
         text = body.decode()
         repeated: list[str] = []
-        data = json.loads(text, object_pairs_hook=lambda pairs: _note_repeats(pairs, repeated))
+        data = json.loads(
+            text,
+            object_pairs_hook=lambda pairs: _note_repeats(pairs, repeated),
+            parse_int=lambda digits: _number(digits, int),
+            parse_float=lambda digits: _number(digits, float),
+        )
     except (ValueError, RecursionError) as error:
         return f"json.loads refuses it, too: {error}"
     if body.startswith(b"\xef\xbb\xbf") or repeated:
         return "a byte order mark, or a key that stands twice"
     return _unfit(data, 1)
+
+
+def _number(digits: str, kind: Callable[[str], Any]) -> Any:
+    if any(len(run) > MOST_DIGITS for run in re.findall("[0-9]+", digits)):
+        raise ValueError("a number of more digits than every interpreter reads")
+    return kind(digits)
 
 
 def _note_repeats(pairs: list[tuple[str, Any]], repeated: list[str]) -> dict[str, Any]:
@@ -134,7 +147,7 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and one == other
 
 
-def _json(draw: Random, depth: int = 0) -> bytes:
+def odd_json(draw: Random, depth: int = 0) -> bytes:
     """JSON, most of it sound."""
     odd = (
         *(
@@ -172,13 +185,13 @@ def _json(draw: Random, depth: int = 0) -> bytes:
     )
     kind = draw.randrange(10)
     if kind < 2 and depth < 6:
-        return b"[" + b",".join(_json(draw, depth + 1) for _ in range(draw.randrange(4))) + b"]"
+        return b"[" + b",".join(odd_json(draw, depth + 1) for _ in range(draw.randrange(4))) + b"]"
     if kind < 7 and depth < 6:
         names = [
             b'"%s"' % draw.choice((b"id", b"type", b"data", b"object", b"\\u0061", b"a", b"\xc3\xa9"))
             for _ in range(draw.randrange(5))
         ]
-        return b"{" + b",".join(name + b":" + _json(draw, depth + 1) for name in names) + b"}"
+        return b"{" + b",".join(name + b":" + odd_json(draw, depth + 1) for name in names) + b"}"
     if kind == 9 and draw.random() < 0.3:
         return draw.choice(odd)
     return draw.choice(
@@ -186,7 +199,7 @@ def _json(draw: Random, depth: int = 0) -> bytes:
     )
 
 
-def _odd_body(draw: Random, body: bytes) -> bytes:
+def odd_body(draw: Random, body: bytes) -> bytes:
     match draw.randrange(8):
         case 0:
             return grammar.scribble(draw, body)

@@ -25,7 +25,7 @@ from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.web.http.bodies import LINE_LIMIT, ChunkedBody
 from landfast.web.http.channel import Phase
-from landfast.web.http.connections import Connections, Limits
+from landfast.web.http.connections import Connections, Limits, Line
 from landfast.web.http.framing import HEAD_LIMIT
 from landfast.web.http.protocol import Connection
 from tests.fuzz import grammar
@@ -86,6 +86,13 @@ class Came:
     stored: set[bytes] = field(default_factory=set)
 
 
+class Soon(Line):
+    """One that is served at every turn of the loop: nothing here waits for a clock."""
+
+    def _come_back(self, spent: float) -> None:
+        asyncio.get_running_loop().call_soon(self.serve)
+
+
 class Protocol:
     """`run(seed)` is one case; it raises AssertionError when something does not hold."""
 
@@ -99,6 +106,7 @@ class Protocol:
         self.desk = Desk(sources=sources, unproven=Unproven(4 * BODY_LIMIT))
         self.now = 1000.0
         self.connections = Connections(self.desk.intake, limits=Limits(), time=lambda: self.now)
+        self.connections.line = Soon(lambda: self.now)
         self.complaints: list[dict[str, Any]] = []
         self.statuses: dict[int, int] = {}
 

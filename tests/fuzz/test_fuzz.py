@@ -68,7 +68,7 @@ async def test_a_finding_tells_how_to_repeat_it(monkeypatch: pytest.MonkeyPatch)
 
 async def test_the_oracle_notices_a_body_that_is_taken_before_it_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     def greedy(self: SizedBody, data: bytes) -> bytes | None:
-        self._bytes += data
+        self._bytes.add(data)
         self.size += len(data)
         return b""
 

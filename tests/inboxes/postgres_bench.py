@@ -15,11 +15,14 @@ from landfast.domain.ids import BootId
 from landfast.inboxes.postgres import PostgresInbox
 from landfast.sealing import Seal
 from landfast.testing.clock import ManualClock, SeededChance
+from tests.patience import PATIENCE_SECONDS
 
 
 class PostgresBench:
-    def __init__(self, dsn: str, *, master: bytes | None = None) -> None:
+    def __init__(self, dsn: str, *, master: bytes | None = None, pooled: str | None = None) -> None:
+        """`pooled` is the same database behind a pooler, for the inbox; the test itself looks at it directly."""
         self.dsn = dsn
+        self._inbox_dsn = pooled or dsn
         self.masters = [] if master is None else [master]
         self.clock = ManualClock()
         self.inbox = self.new()
@@ -28,7 +31,7 @@ class PostgresBench:
 
     def new(self) -> PostgresInbox:
         """One more instance, not open; who asks for it closes it."""
-        return PostgresInbox(self.dsn, clock=self.clock, chance=SeededChance(), seal=Seal(self.masters))
+        return PostgresInbox(self._inbox_dsn, clock=self.clock, chance=SeededChance(), seal=Seal(self.masters))
 
     async def another(self) -> PostgresInbox:
         other = self.new()
@@ -62,7 +65,7 @@ class PostgresBench:
 
     async def until(self, statement: str, expected: object) -> None:
         """Ask until the answer is as expected: what changes it is another process."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while await self.fetch(statement) != [expected]:
                 await asyncio.sleep(0.02)
 
@@ -76,7 +79,7 @@ class PostgresBench:
 
     async def reconnected(self) -> None:
         """After a restart, the first call on each old connection finds that it is gone."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 try:
                     await self.inbox.tally(TallyReport(BootId(b"bench---"), {}, {}))

@@ -14,6 +14,7 @@ from landfast.inboxes.postgres import census as census_module
 from landfast.testing.conformance.inbox.bench import claim
 from landfast.testing.factory import deliveries, event_in, settlement
 from tests.inboxes.postgres_bench import PostgresBench
+from tests.patience import PATIENCE_SECONDS
 
 LINE = """
 INSERT INTO landfast.history (received_at, event_id, at, run, forced, signal, state)
@@ -40,7 +41,7 @@ async def test_nothing_is_complete_beyond_a_line_whose_transaction_is_open(bench
     done, _ = await asyncio.wait([waiting], timeout=0.2)
     assert not done, "a smaller line may still appear"
     await transaction.rollback()
-    assert await asyncio.wait_for(waiting, 10) == newest
+    assert await asyncio.wait_for(waiting, PATIENCE_SECONDS) == newest
     await writer.close()
 
 

@@ -46,7 +46,7 @@ class OldSqlite(SqliteBench):
         by_hand(self.path, FIRST_ROWS.with_name("first_sqlite.sql").read_text())
 
     async def rows(self, table: str) -> Sequence[dict[str, Any]]:
-        columns = [name for _, name, *_ in by_hand(self.path, f"PRAGMA table_info({table})")]
+        columns = [name for _, name, *_ in by_hand(self.path, f"PRAGMA table_xinfo({table})")]
         return [dict(zip(columns, row, strict=True)) for row in by_hand(self.path, f"SELECT * FROM {table}")]
 
 

@@ -17,12 +17,13 @@ from landfast.domain.errors import InboxUnavailableError, RowRefusedError
 from landfast.domain.flow import FLOWS_AT_MOST
 from landfast.domain.ids import BootId, WorkerId
 from landfast.domain.lifecycle import Signal, State
-from landfast.inboxes.postgres import flows, housekeeping, work
+from landfast.inboxes.postgres import census, flows, work
 from landfast.inboxes.postgres.audit import complete_to
 from landfast.inboxes.postgres.statements import SQL
 from landfast.testing.conformance.inbox.bench import claim, claim_flows, claim_one, look, state_of
 from landfast.testing.factory import LEASE, deliveries, delivery, event_in, settlement, token
 from tests.inboxes.postgres_bench import PostgresBench
+from tests.patience import PATIENCE_SECONDS
 from tests.servers import Postgres
 
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
@@ -71,7 +72,7 @@ async def test_a_mark_is_flushed_at_its_commit_whatever_the_role_asks_for(
     assert await bench.fetch("SELECT noted FROM noted") == ["on"]
     async with bench.inbox._connections.working() as connection:
         upto = await complete_to(connection)
-    assert await bench.inbox._carry_done(upto)
+    assert await census._carry_done(bench.inbox._connections, upto)
     assert await bench.fetch("SELECT noted FROM noted") == ["on", "on"]
 
 
@@ -253,12 +254,12 @@ async def test_bodies_and_history_lie_in_the_week_of_their_arrival(bench: Postgr
     week = f"{now:%Gw%V}"
     for table in ("body", "history"):
         places = await bench.fetch(f"SELECT DISTINCT tableoid::regclass::text FROM landfast.{table} ORDER BY 1")
-        assert set(places) == {f"landfast.{table}_{week}", f"landfast.{table}_default"}
+        assert set(places) == {f"landfast.{table}_{week}", f"landfast.{table}_kept"}
     assert (await look(bench.inbox, held.event_id)).summary.received_at == now
 
 
 async def test_partitions_are_made_ahead_whenever_an_inbox_opens(bench: PostgresBench) -> None:
-    count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'landfast.body'::regclass"
+    count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'landfast.body_weekly'::regclass"
     (before,) = await bench.fetch(count)
     await bench.advance(3 * 7 * 86_400)
     await bench.another()
@@ -266,7 +267,7 @@ async def test_partitions_are_made_ahead_whenever_an_inbox_opens(bench: Postgres
 
 
 async def test_an_inbox_that_runs_for_weeks_makes_partitions_every_day(bench: PostgresBench) -> None:
-    count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'landfast.body'::regclass"
+    count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'landfast.body_weekly'::regclass"
     (before,) = await bench.fetch(count)
     report = TallyReport(BootId(b"boot-one"), {}, {})
     await bench.advance(3 * 7 * 86_400)
@@ -282,36 +283,42 @@ async def test_intake_does_not_wait_for_partitions_to_be_made(bench: PostgresBen
     await bench.inbox.record([delivery("before", received_at=datetime.now(UTC))])
     async with bench.connected() as maker, maker.transaction():
         assert await maker.fetchval("SELECT landfast.prepare(8)") == 8
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             assert [
                 row.is_new for row in await bench.inbox.record([delivery("meanwhile", received_at=datetime.now(UTC))])
             ] == [True]
 
 
-async def test_partitions_wait_for_a_reader_for_a_moment_only(
+async def test_partitions_are_made_while_somebody_reads_and_wait_for_nobody(
     bench: PostgresBench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'landfast.body'::regclass"
+    count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'landfast.body_weekly'::regclass"
     (before,) = await bench.fetch(count)
     await bench.advance(7 * 86_400)
     async with bench.connected() as reader, reader.transaction(isolation="repeatable_read"):
         await reader.fetch("SELECT count(*) FROM landfast.body")
         await bench.inbox.prepare()
-        assert "partitions_not_made" in caplog.text and "LockNotAvailable" in caplog.text
-        assert await bench.fetch(count) == [before]
+        assert await bench.fetch(count) == [before + 1]
+    await bench.advance(14 * 86_400)
+    async with bench.connected() as other, other.transaction():
+        await other.execute("LOCK TABLE landfast.body_weekly IN SHARE UPDATE EXCLUSIVE MODE")
+        await bench.inbox.prepare()
+        assert "partitions_not_made" in caplog.text
+        assert "LockNotAvailable" in caplog.text
+        assert await bench.fetch(count) == [before + 1]
     await bench.inbox.prepare()
-    assert await bench.fetch(count) == [before + 1]
+    assert await bench.fetch(count) == [before + 3]
 
 
-async def test_a_week_that_the_default_partition_holds_stays_there(bench: PostgresBench) -> None:
-    year = 366 * 86_400
-    future = datetime.fromtimestamp(datetime.now(UTC).timestamp() + year, UTC)
+async def test_what_came_before_its_week_was_made_is_kept_apart_and_stays_there(bench: PostgresBench) -> None:
+    later = 60 * 86_400
+    future = datetime.fromtimestamp(datetime.now(UTC).timestamp() + later, UTC)
     held = await event_in(bench.inbox, State.DONE, delivery(received_at=future))
-    await bench.advance(year)
+    await bench.advance(later)
     other = await bench.another()
-    weeks = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'landfast.body'::regclass"
-    assert await bench.fetch(weeks) == [2 * (housekeeping.WEEKS_AHEAD + 2) + 1 - 1]  # all but that one were made
-    await other.record([delivery("more", received_at=future)])
+    await event_in(other, State.DONE, delivery("more", received_at=future), number=2)
+    places = await bench.fetch("SELECT DISTINCT tableoid::regclass::text FROM landfast.body ORDER BY 1")
+    assert places == [f"landfast.body_{future:%Gw%V}", "landfast.body_kept"]
     assert await state_of(other, held.event_id) is State.DONE
 
 
@@ -320,7 +327,7 @@ async def test_an_operator_waits_for_another_who_replays_the_same_event(bench: P
     rival = await asyncpg.connect(bench.dsn)
     async with rival.transaction():
         await rival.execute(SQL["lock"], [held.event_id])
-        replayed = Signal.REPLAY, State.READY, "grace", "", True, False
+        replayed = Signal.REPLAY, State.READY, "grace", "", True, False, b"{}", True
         assert await rival.fetchval(SQL["history_to_work"], [held.event_id], [State.DONE], *replayed) == 1
         second = asyncio.create_task(bench.inbox.replay([held.event_id], forced=True, who="ada"))
         await bench.until(WAITING, 1)
@@ -412,7 +419,8 @@ async def test_a_backlog_of_one_flow_costs_the_claims_of_the_others_nothing(benc
         " SELECT decode(md5(n::text), 'hex'), now(), 'shop', CASE WHEN n > 50000 THEN 'rare' ELSE 'many' END"
         " FROM generate_series(1, 50010) AS n"
     )
-    asked = {"flows": ([], [], [], True, "", "", 200), "claim_flows": (token(1), 30.0, 100, ["shop"], ["rare"], [0])}
+    asked: dict[str, tuple[object, ...]] = {"flows": ([], [], [], [], True, "", "", False, 200)}
+    asked |= {"claim_flows": (token(1), 30.0, 100, ["shop"], ["rare"], [False], [0])}
     for is_analyzed in (False, True):
         if is_analyzed:
             await bench.fetch("ANALYZE landfast.work")
@@ -436,9 +444,10 @@ async def test_a_statement_that_was_cancelled_half_way_is_no_part_of_the_next(be
 async def test_a_proof_that_asks_for_some_lines_reads_no_others(bench: PostgresBench) -> None:
     """Lines in two partitions, of which one was never vacuumed: neither is looked through for what the other has."""
     await bench.fetch(
-        "INSERT INTO landfast.history (received_at, event_id, at, run, forced, signal, state, handlers)"
+        "INSERT INTO landfast.history (received_at, event_id, at, run, forced, signal, state, handlers, kept)"
         " SELECT now() - CASE WHEN n <= 30000 THEN interval '90 days' ELSE interval '0' END,"
-        " decode(md5(n::text), 'hex'), now(), 1, false, 'finish', 'done', 'pay' FROM generate_series(1, 40000) AS n"
+        " decode(md5(n::text), 'hex'), now(), 1, false, 'finish', 'done', 'pay', n <= 30000"
+        " FROM generate_series(1, 40000) AS n"
     )
     for is_analyzed in (False, True):
         if is_analyzed:
@@ -476,9 +485,27 @@ async def test_a_renewal_waits_for_nobody_and_so_deadlocks_with_nobody(bench: Po
     before = await bench.fetch(ends)
     async with bench.connected() as settling, settling.transaction():
         await settling.execute("SELECT FROM landfast.work WHERE event_id = $1 FOR UPDATE", claims[1].event_id)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await bench.inbox.renew(tokens=[claims[0].token], lease=2 * LEASE)
         after = await bench.fetch(ends)
         assert [old != new for old, new in zip(before, after, strict=True)] == [True, False, True]
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             assert await bench.inbox.abandon(worker=WorkerId(claims[0].token[:8])) == 2
+
+
+async def test_the_ballast_is_laid_where_it_is_worth_it_and_makes_room_for_who_is_alone(bench: PostgresBench) -> None:
+    laid = "SELECT coalesce(pg_relation_size(to_regclass('landfast.ballast_laid')), 0)"
+    megabyte = 1024 * 1024
+    await bench.inbox.lay_ballast(1000 * megabyte)
+    assert await bench.fetch(laid) == [0], "an inbox that is smaller needs none"
+    used = (await bench.inbox.room()).used
+    await bench.inbox.lay_ballast(used // 2)
+    (first,) = await bench.fetch(laid)
+    assert 0.9 * used / 2 < first < 1.2 * used / 2
+    assert (await bench.inbox.room()).used == used, "it is no part of what is stored"
+    assert await bench.inbox.problems() == []
+    async with bench.inbox.alone():
+        assert await bench.fetch(laid) == [0]
+    assert await bench.fetch(laid) == [first]
+    await bench.inbox.lay_ballast(0)
+    assert await bench.fetch(laid) == [0]

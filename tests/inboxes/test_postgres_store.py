@@ -158,7 +158,7 @@ async def test_a_schema_from_the_future_is_refused(bench: PostgresBench) -> None
         ("ALTER TABLE landfast.work DROP CONSTRAINT work_event_id_key", "work (event_id) is not unique", True),
         ("ALTER TABLE landfast.shelf ADD COLUMN more int", "changed by hand", True),
         ("ALTER TABLE landfast.identity SET UNLOGGED", "ALTER TABLE landfast.identity SET LOGGED", True),
-        ("ALTER TABLE landfast.body_default SET UNLOGGED", "landfast.body_default is unlogged", True),
+        ("ALTER TABLE landfast.body_kept SET UNLOGGED", "landfast.body_kept is unlogged", True),
         (
             "ALTER TABLE landfast.shelf DISABLE TRIGGER shelf_unhandled_in",
             "shelf_unhandled_in of landfast.shelf is",

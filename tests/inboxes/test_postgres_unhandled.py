@@ -45,7 +45,7 @@ async def test_what_comes_back_from_the_shelf_is_found_by_its_place(bench: Postg
     try:
         await connection.execute("SET plan_cache_mode = force_custom_plan")
         await connection.execute(f"PREPARE back AS {SQL['shelf_to_work']}")
-        states = "ARRAY['unhandled'], true, 'requeue', 'ready', '', NULL, false, false"
+        states = "ARRAY['unhandled'], true, 'requeue', 'ready', '', NULL, false, false, '{}', ARRAY['unhandled']"
         places = "ARRAY['(0,1)', '(0,2)']::tid[]"
         plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN EXECUTE back ({places}, {states})"))
     finally:
@@ -59,12 +59,12 @@ async def test_the_census_passes_over_what_is_counted_already(bench: PostgresBen
         # In an empty table a scan is cheaper than anything.
         await connection.execute("SET enable_seqscan = off; SET enable_bitmapscan = off")
         await connection.execute(f"PREPARE census AS {SQL['census_shelf']}")
-        asked = "EXPLAIN EXECUTE census (ARRAY['delayed', 'dead', 'held', 'paused'])"
+        asked = "EXPLAIN EXECUTE census (ARRAY['delayed', 'dead', 'held', 'paused', 'parked', 'queued'])"
         plan = "\n".join(row[0] for row in await connection.fetch(asked))
     finally:
         await connection.close()
     assert "Index Only Scan using shelf_listing" in plan
-    assert "Index Cond: (state = ANY ('{delayed,dead,held,paused}'::text[]))" in plan
+    assert "Index Cond: (state = ANY ('{delayed,dead,held,paused,parked,queued}'::text[]))" in plan
 
 
 async def test_the_rows_of_the_counters_are_made_one_and_the_counts_stay(

@@ -17,6 +17,7 @@ INDEXES = {
     "has_suspects": {"work_leased", "work_suspect"},
     "requeue_candidates": {"shelf_unhandled"},
     "resume_candidates": {"shelf_by_arrival"},
+    "stir_candidates": {"shelf_parked"},
     "wake": {"shelf_by_due"},
 }
 

@@ -19,8 +19,8 @@ DRIVERS = {
     for driver in ("postgres", "sqlite")
 }
 
-MAY_NAME_A_STATE = {"requeue_candidates"}
-"""It is led by a partial index, and only a constant proves the predicate of one: on SQLite always, on PostgreSQL in a
+MAY_NAME_A_STATE = {"requeue_candidates", "stir_candidates"}
+"""Each is led by a partial index, and only a constant proves the predicate of one: on SQLite always, on PostgreSQL in a
 plan that is kept."""
 
 OWN: dict[str, dict[str, tuple[str, ...]]] = {
@@ -28,10 +28,12 @@ OWN: dict[str, dict[str, tuple[str, ...]]] = {
         "one statement records a whole batch, where SQLite has one for each table": ("record", "count_drained"),
         "several writers at a time: who must be locked, waited for or passed over": (
             "done_mark_lock",
+            "erase_lanes",
             "erase_shelf_lock",
             "erase_work_lock",
             "history_writers",
             "lock",
+            "operator_log_lock",
         ),
         "leases and suspects are in no index, so that a claim is a HOT update": ("find_suspects",),
         "counters are rows that are added and never updated, and somebody has to fold them": (
@@ -49,11 +51,43 @@ OWN: dict[str, dict[str, tuple[str, ...]]] = {
             "migrate_schema",
             "migrate_table",
         ),
+        "weeks are left by closing, walking and dropping them, and what stays is moved out of them": (
+            "retain_close",
+            "retain_count",
+            "retain_judge",
+            "retain_keep",
+            "retain_known",
+            "retain_lines_batch",
+            "retain_lines_keep",
+            "retain_parts",
+            "retain_unmoved",
+            "retain_unproven",
+            "retain_walk_begin",
+            "retain_walk_end",
+            "retain_walk_forget",
+            "retain_walks",
+            "retain_writers",
+        ),
         "settings of a server, and what only it has: partitions, unlogged tables, triggers that are switched off": (
             "prepare",
             "problems_durability",
             "problems_triggers",
             "problems_unlogged",
+        ),
+        "SQLite looks at its files, and its ballast is one": (
+            "ballast_drop",
+            "ballast_fill",
+            "ballast_make",
+            "ballast_size",
+            "room",
+        ),
+        "work and shelf are walked through together, by id": ("retain_waiting",),
+        "others write at the same time: lanes are locked, and moved by functions of the database": (
+            "lane_advance",
+            "lane_lock",
+            "lane_pull",
+            "lane_stranded",
+            "order_lock",
         ),
     },
     "sqlite": {
@@ -81,7 +115,35 @@ OWN: dict[str, dict[str, tuple[str, ...]]] = {
             "find_summaries",
             "finished_of",
         ),
-        "boots are folded row by row": ("fold_counted", "fold_tally", "total_add"),
+        "what waits is counted without a listing, for which it would have to be sorted": ("count_work",),
+        "a statement changes one table, so a report is told in three": ("rate_latest", "rate_report"),
+        "what is old goes a few hundred rows at a time, and each table has a statement": (
+            "retain_data_key",
+            "retain_lanes",
+            "retain_newest_line",
+            "retain_oldest",
+            "retain_place",
+            "retain_proofs_upto",
+            "retain_still",
+            "retain_uncarried",
+            "retain_waiting_shelf",
+            "retain_waiting_work",
+        ),
+        "lanes are moved event by event": (
+            "claimed_lanes",
+            "lane_front",
+            "lane_promote",
+            "lane_queue",
+            "ordered_sources",
+        ),
+        "boots are folded and forgotten row by row": (
+            "fold_counted",
+            "fold_tally",
+            "forget_boot",
+            "forget_meters",
+            "total_add",
+            "total_largest",
+        ),
         "the columns are compared with those that the migrations make": ("problems_columns",),
     },
 }

@@ -119,6 +119,21 @@ def _with(head: Head, name: bytes, value: bytes) -> Head:
     return replace(head, headers=Headers([*head.headers, (name, value)]))
 
 
+def test_the_path_of_an_unknown_source_is_in_the_log_bounded_and_harmless(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A typing mistake in a sender's dashboard is found by it."""
+    caplog.set_level("INFO", logger="landfast")
+    with pytest.raises(UnknownSourceError):
+        desk.intake.admit(replace(desk.head(body()), path="/in/strpie\x1b\n" + "a" * 5_000))
+    (line,) = [record.getMessage() for record in caplog.records if record.getMessage().startswith("rejected")]
+    assert "path=/in/strpie\\x1b\\x0aaaa" in line
+    assert len(line) < 400
+    with pytest.raises(WrongMethodError):
+        desk.intake.admit(replace(desk.head(body()), method="GET"))
+    assert "path=" not in caplog.records[-1].getMessage()
+
+
 def test_an_unknown_source_is_refused_before_its_method_and_a_method_before_its_signature(desk: Desk) -> None:
     with pytest.raises(UnknownSourceError):
         desk.intake.admit(Head("GET", "/in/nobody"))
@@ -243,6 +258,9 @@ class BatchProvider:
 
     def takes(self, method: str) -> bool:
         return method == "POST"
+
+    def ordinary(self, secrets: Sequence[Secret], *, tolerance: float) -> None:
+        """A batch is not ordinary."""
 
     def greet(self, head: Head, secrets: Sequence[Secret], *, url: str = "") -> Greeting | None:
         return None

@@ -13,8 +13,9 @@ from landfast.domain.delivery import Delivery
 from landfast.ports.backlog import Backlog, Taken
 from landfast.ports.journal import Journal
 from landfast.testing.factory import DAWN, deliveries
+from tests.patience import PATIENCE_SECONDS
 
-PATIENCE = 20.0
+PATIENCE = PATIENCE_SECONDS
 """Seconds: some give back what was taken only after a while."""
 
 

@@ -22,10 +22,13 @@ from landfast.journals.jetstream import JetStreamJournal
 from landfast.journals.jetstream_backlog import JetStreamBacklog
 from landfast.testing.clock import ManualClock, SeededChance
 from tests.nats import Nats
+from tests.patience import PATIENCE_SECONDS
 
 INBOX = InboxId(bytes(range(16)))
 MAC_KEY = bytes(range(32))
 SYNCED = "?sync=always"
+ANSWER_SECONDS = 5.0
+"""For whoever asks again: while a stream has no leader, what it was asked is never answered."""
 
 
 class Elsewhere:
@@ -87,11 +90,12 @@ class Bench:
     def drainer(self, backlog: JetStreamBacklog, **more: Any) -> Drainer:
         return Drainer(backlog, self.elsewhere, clock=self.clock, hurries=True, **more)
 
-    async def api(self, subject: str, body: object = None) -> dict[str, Any]:
+    async def api(self, subject: str, body: object = None, *, patience: float = PATIENCE_SECONDS) -> dict[str, Any]:
         """As an operator would: over a connection of their own."""
         client = await nats.connect(self.server.url)
         try:
-            answer = await client.request(f"$JS.API.{subject}", json.dumps(body).encode() if body else b"", timeout=5)
+            asked = json.dumps(body).encode() if body else b""
+            answer = await client.request(f"$JS.API.{subject}", asked, timeout=patience)
             found: dict[str, Any] = json.loads(answer.data)
             return found
         finally:
@@ -140,7 +144,7 @@ async def drained(bench: Bench, drainer: Drainer) -> None:
 
 async def until(look: Callable[[], Awaitable[object]]) -> None:
     """Poll, because a server is at work."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not await look():
             await asyncio.sleep(0.01)
 

@@ -19,12 +19,13 @@ from landfast.recovery.proof import prove
 from tests.crash.checker import Books, Stored, check
 from tests.crash.history import History, Line, unknown
 from tests.journals.spools import listing
+from tests.patience import PATIENCE_SECONDS, Stopwatch
 from tests.proxy import Proxy
 from tests.shops import Shop
 
 HANDLER = "create_order"
 SENDERS = 6
-PATIENCE = 120.0
+PATIENCE = PATIENCE_SECONDS
 """Seconds until everything has come to rest again."""
 
 
@@ -45,6 +46,7 @@ class Load:
     history: History
     statuses: Counter[int | None] = field(default_factory=Counter)
     acknowledged: list[str] = field(default_factory=list)
+    watch: Stopwatch = field(default_factory=Stopwatch)
     slowest: float = 0.0
     padding: int = 0
     """Bytes that make a body larger."""
@@ -63,7 +65,7 @@ class Load:
     async def more(self, count: int) -> None:
         """Until so many more were acknowledged."""
         wanted = len(self.acknowledged) + count
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while len(self.acknowledged) < wanted:
                 await asyncio.sleep(0.02)
 
@@ -71,9 +73,9 @@ class Load:
         body = self.shop.sender.payment(key, padding="x" * self.padding)
         line = Line("deliver", "invoke", key, 0, id=self.history.new_id(), sha=_sha(body))
         self.history.write(line)
-        began = asyncio.get_running_loop().time()
+        began = self.watch.seconds
         status = await connection.send(self.shop.sender.delivery(body))
-        self.slowest = max(self.slowest, asyncio.get_running_loop().time() - began)
+        self.slowest = max(self.slowest, self.watch.seconds - began)
         self.statuses[status] += 1
         if status is not None:
             self.history.write(Line("deliver", "ok" if status == 200 else "fail", key, 0, id=line.id))
@@ -96,7 +98,9 @@ class Load:
 async def load(shop: Shop, serve: Serve) -> AsyncIterator[Load]:
     history = History(shop.folder / "history")
     try:
-        yield Load(shop, serve.port, history)
+        found = Load(shop, serve.port, history)
+        with found.watch:
+            yield found
     finally:
         history.close()
 

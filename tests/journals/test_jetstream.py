@@ -21,6 +21,7 @@ from landfast.journals.jetstream_stream import PARTITIONS
 from landfast.testing.factory import DAWN, deliveries, delivery
 from tests.journals.jetstream_bench import MAC_KEY, Bench, until
 from tests.nats import Nats
+from tests.patience import PATIENCE_SECONDS
 from tests.proxy import Fate, Proxy
 
 
@@ -156,7 +157,7 @@ async def test_an_intake_starts_while_the_broker_is_away(mortal: Bench) -> None:
 @pytest.mark.req("R53")
 async def test_an_intake_stops_at_any_moment_while_the_broker_is_away(mortal: Bench) -> None:
     """Also in the middle of an attempt to connect: an end that is lost there would keep the process."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         for turns in range(40):
             link = Link(read_address(mortal.target), role="test")
             opening = asyncio.create_task(link.open())
@@ -303,7 +304,7 @@ async def test_a_cable_that_is_pulled_under_load_keeps_nobody_waiting_and_is_giv
         proxy.cut()
         # Not under a timeout of asyncio: where the patience is lost, that would be lost as well.
         noticing = asyncio.create_task(_until_given_up(journal, large))
-        await asyncio.wait([noticing], timeout=30)
+        await asyncio.wait([noticing], timeout=PATIENCE_SECONDS)
         assert noticing.done() and proxy.held
         proxy.mend()
 

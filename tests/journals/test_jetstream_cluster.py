@@ -23,8 +23,9 @@ from landfast.journals import jetstream_link
 from landfast.journals.jetstream import JetStreamJournal
 from landfast.testing.factory import DAWN, delivery
 from tests.crash.history import History, Line, Phase
-from tests.journals.jetstream_bench import INBOX, MAC_KEY, Bench, Elsewhere
+from tests.journals.jetstream_bench import ANSWER_SECONDS, INBOX, MAC_KEY, Bench, Elsewhere
 from tests.nats import Cluster, Nats
+from tests.patience import PATIENCE_SECONDS
 from tests.powerloss.checker import Books, Cut, Stored, after_the_drain
 from tests.shops import ORDER, Shop, sqlite_shop
 
@@ -66,7 +67,7 @@ class Senders:
 
     async def send_all(self, port: int) -> None:
         queue = iter(self.bodies)
-        async with asyncio.timeout(60), asyncio.TaskGroup() as senders:
+        async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as senders:
             for _ in range(SENDERS):
                 senders.create_task(self._send(port, queue))
 
@@ -156,7 +157,7 @@ async def test_twins_that_arrive_together_are_all_answered_and_one_is_new(
 
 async def _answers(journal: JetStreamJournal) -> None:
     """Wait until its stream has a leader."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             with suppress(JournalUnavailableError):
                 await journal.record([delivery("evt_first")])
@@ -165,10 +166,10 @@ async def _answers(journal: JetStreamJournal) -> None:
 
 async def _leader(node: Nats, *, other_than: str = "") -> str:
     """Of the stream, as this node knows it, once there is one."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             with suppress(NatsError):
-                found = await Bench(node).api(f"STREAM.INFO.{NAME}")
+                found = await Bench(node).api(f"STREAM.INFO.{NAME}", patience=ANSWER_SECONDS)
                 leader: str = found.get("cluster", {}).get("leader", "")
                 if leader not in ("", other_than):
                     assert found["config"]["num_replicas"] == 3
@@ -179,7 +180,7 @@ async def _leader(node: Nats, *, other_than: str = "") -> str:
 async def _until_done(shop: Shop) -> None:
     """Or until it is clear that it never will be: the checker says what is missing then."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(30), shop.archive() as archive:
+        async with asyncio.timeout(PATIENCE_SECONDS), shop.archive() as archive:
             while (await archive.census()).states.get(State.DONE) != EVENTS:
                 await asyncio.sleep(0.05)
 

@@ -21,6 +21,7 @@ from landfast.intake.receive import Intake
 from landfast.testing.signing import sample, sign
 from tests.inboxes.sqlite_bench import by_hand
 from tests.journals.jetstream_bench import Bench, until
+from tests.patience import PATIENCE_SECONDS
 from tests.shops import ORDER, sqlite_shop
 
 SECRET = "whsec_of_a_shop_with_a_broker"
@@ -186,6 +187,19 @@ async def test_two_drainers_that_see_one_backlog_do_not_report_it_twice(
             await archive.tally(TallyReport(BootId(boot), sources, {}, meters={**one.meters(), "journal_drained": 3}))
         meters = (await archive.census()).meters
     assert (meters["journal_backlog"], meters["journal_drained"]) == (7, 6)
+
+
+async def test_a_drainer_says_that_it_is_alive_and_how_much_waits(bench: Bench, tmp_path: Path) -> None:
+    inbox = shop(tmp_path, bench.target)
+    async with (
+        asyncio.timeout(PATIENCE_SECONDS),
+        open_drainer(inbox.settings, inbox.clock, inbox.chance),
+        inbox.archive() as archive,
+    ):
+        while not (alive := await archive.heartbeats()):
+            await asyncio.sleep(0.02)
+    ((role, doing),) = [(one.role, one.doing) for one in alive]
+    assert (role, doing["journal_backlog"]) == ("drainer", 0)
 
 
 async def _drained(store: str) -> list[int]:

@@ -13,6 +13,7 @@ import pytest
 from landfast.demo.load import Connection
 from landfast.intake.durability.outage import AWAY_AFTER_SECONDS
 from tests.journals.outages import SlowProxy, descriptors, drained, last, load, problems, with_spool
+from tests.patience import PATIENCE_SECONDS
 from tests.servers import Postgres
 from tests.shops import ORDER, Shop, postgres_shop, until
 
@@ -219,7 +220,7 @@ async def _take_all(server: Postgres, shop: Shop, taken: list[asyncpg.Connection
     first = await asyncpg.connect(dsn)
     taken.append(first)
     database = shop.store.rpartition("/")[2]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             try:
                 taken.append(await asyncpg.connect(dsn))

@@ -17,7 +17,7 @@ from landfast.domain.errors import JournalUnavailableError
 from landfast.domain.ids import BootId
 from landfast.journals import folder as folder_module
 from landfast.journals import records as records_module
-from landfast.journals.folder import Folder, set_aside_in, waiting_in
+from landfast.journals.folder import set_aside_in, waiting_in
 from landfast.journals.records import MARK_BYTES, encode, encode_mark
 from landfast.journals.segments import seed_of
 from landfast.journals.spool import Spool
@@ -29,7 +29,6 @@ from tests.journals.spools import (
     MEBIBYTE,
     OTHER,
     BrokenFiles,
-    HastyFiles,
     aside,
     descriptors,
     everything,
@@ -37,6 +36,7 @@ from tests.journals.spools import (
     opened,
     segments,
 )
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.req("R9")]
 
@@ -127,12 +127,12 @@ async def test_nothing_is_answered_before_the_sync_is_over(tmp_path: Path) -> No
     class Slow(BrokenFiles):
         def sync(self, descriptor: int) -> None:
             entered.set()
-            assert gate.wait(20)
+            assert gate.wait(PATIENCE_SECONDS)
             super().sync(descriptor)
 
     async with opened(tmp_path, files=Slow()) as spool:
         recording = asyncio.create_task(spool.record(deliveries(1)))
-        await asyncio.to_thread(entered.wait, 20)
+        await asyncio.to_thread(entered.wait, PATIENCE_SECONDS)
         done, _ = await asyncio.wait([recording], timeout=0.1)
         assert not done, "answered while the disk was still at it"
         gate.set()
@@ -251,7 +251,7 @@ async def test_a_sync_that_takes_long_keeps_nobody_waiting_but_its_own_batch(tmp
 
     class Slow(BrokenFiles):
         def sync(self, descriptor: int) -> None:
-            assert gate.wait(20)
+            assert gate.wait(PATIENCE_SECONDS)
             super().sync(descriptor)
 
     async with opened(tmp_path, files=Slow()) as spool:
@@ -312,17 +312,3 @@ async def test_of_a_thousand_orphans_only_so_many_are_held_open_at_a_time(
             await spool.forget(taken)
             clock.advance(2)
     assert found == [f"evt_{number:04}" for number in range(35)], "all of them, oldest first"
-
-
-async def test_processes_that_start_together_make_the_folder_together(tmp_path: Path) -> None:
-    for number in range(30):
-        folder = tmp_path / f"{number}" / "var" / "spool"
-        everybody = threading.Barrier(4)
-
-        def start(boot: int, folder: Path = folder, everybody: threading.Barrier = everybody) -> None:
-            spool = Folder(folder, boot=BootId(b"boot-%03d" % boot), began=0.0, limit=MEBIBYTE, files=HastyFiles())
-            everybody.wait(20)
-            spool.open()
-            spool.close()
-
-        await asyncio.gather(*(asyncio.to_thread(start, boot) for boot in range(4)))

@@ -17,6 +17,7 @@ from landfast.testing.clock import ManualClock, SeededChance
 from landfast.testing.factory import deliveries
 from tests.journals.lives import BATCHES, EACH, prefix_of
 from tests.journals.spools import OTHER, aside, opened, segments
+from tests.patience import PATIENCE_SECONDS
 
 PLACES = [
     ("sync_folder", "before", 2),  # the first one is of the folder itself
@@ -40,7 +41,7 @@ async def test_a_kill_at_any_step_loses_nothing_and_doubles_nothing(
 ) -> None:
     command = [sys.executable, "-m", "tests.journals.lives", str(tmp_path), step, when, str(nth)]
     process = await asyncio.create_subprocess_exec(*command, cwd=Path(__file__).parents[2])
-    assert await asyncio.wait_for(process.wait(), 60) == -signal.SIGKILL, f"it did not die {when} {step}"
+    assert await asyncio.wait_for(process.wait(), PATIENCE_SECONDS) == -signal.SIGKILL, f"it did not die {when} {step}"
 
     acknowledged = {delivery.event_id: delivery for delivery in _acknowledged(tmp_path)}
     clock = ManualClock()

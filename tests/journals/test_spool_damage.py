@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -66,8 +67,8 @@ async def test_one_flipped_bit_anywhere_costs_its_own_record_at_most(tmp_path: P
 
 
 async def test_random_damage_of_any_kind_yields_only_what_was_written(tmp_path: Path) -> None:
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")
+    seed = int(os.environ.get("SPOOL_SEED", random.randrange(2**32)))
+    print(f"to see it again: SPOOL_SEED={seed} make test TESTS=tests/journals/test_spool_damage.py")
     chance = random.Random(seed)
     wanted = deliveries(30)
     async with opened(tmp_path / "origin") as spool:

@@ -32,6 +32,7 @@ from tests.journals.spools import (
     opened,
     segments,
 )
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.req("R9")]
 
@@ -283,7 +284,7 @@ async def test_a_disk_that_hangs_is_waited_for_only_so_long_and_what_it_wrote_la
 
     class Hanging(BrokenFiles):
         def sync(self, descriptor: int) -> None:
-            assert gate.wait(20)
+            assert gate.wait(PATIENCE_SECONDS)
             super().sync(descriptor)
 
     files = Hanging()

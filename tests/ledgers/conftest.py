@@ -11,6 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from landfast.ledgers import schema
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.sealing import Seal
@@ -53,13 +54,18 @@ class SqliteDesk:
         with closing(sqlite3.connect(self.path, isolation_level=None)) as connection:
             connection.execute(statement)
 
+    def table(self, noun: str) -> str:
+        return schema.beside_others(noun)
+
     async def raw(self, connection: sqlite3.Connection, statement: str) -> None:
         connection.execute(statement)
 
 
 class PostgresDesk:
-    def __init__(self, dsn: str, *, master: bytes | None = None) -> None:
+    def __init__(self, dsn: str, *, master: bytes | None = None, pooled: str | None = None) -> None:
+        """`pooled` is the same database behind a pooler, for the ledger; the test itself looks at it directly."""
         self.dsn = dsn
+        self._ledger_dsn = pooled or dsn
         self.masters = [] if master is None else [master]
         self.ledger = self._new(1)
         self._others: list[PostgresLedger] = []
@@ -85,7 +91,7 @@ class PostgresDesk:
         self._ahead += seconds
         body = f"SELECT now() + interval ''{self._ahead} seconds''"
         await self.change(
-            f"CREATE OR REPLACE FUNCTION landfast_clock() RETURNS timestamptz LANGUAGE sql STABLE AS '{body}'"
+            f"CREATE OR REPLACE FUNCTION landfast_ledger.clock() RETURNS timestamptz LANGUAGE sql STABLE AS '{body}'"
         )
 
     async def look(self, query: str) -> list[tuple[Any, ...]]:
@@ -102,12 +108,15 @@ class PostgresDesk:
         finally:
             await connection.close()
 
+    def table(self, noun: str) -> str:
+        return schema.in_schema(noun)
+
     async def raw(self, connection: Any, statement: str) -> None:
         await connection.execute(statement)
 
     def _new(self, seed: int) -> PostgresLedger:
         sealing = Seal(self.masters)
-        return PostgresLedger(self.dsn, clock=ManualClock(), chance=SeededChance(seed), pool=4, seal=sealing)
+        return PostgresLedger(self._ledger_dsn, clock=ManualClock(), chance=SeededChance(seed), pool=4, seal=sealing)
 
 
 @pytest.fixture

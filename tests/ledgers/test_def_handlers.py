@@ -9,25 +9,12 @@ from collections.abc import Callable
 import pytest
 
 from landfast.domain.errors import HandlerEndedTransactionError
-from landfast.domain.event import Event
 from landfast.processing.handlers.registry import Registry
-from landfast.processing.handlers.transaction import BlockingTransaction, Stage
+from landfast.processing.handlers.stage import Stage
+from landfast.processing.handlers.transaction import BlockingTransaction
 from landfast.testing.conformance.ledger import Desk
 from landfast.testing.conformance.ledger.desk import key, orders, transaction
 from landfast.testing.factory import DAWN
-
-EVENT = Event(
-    id="0" * 32,
-    source="shop",
-    key="evt_1",
-    type="order.created",
-    entity=None,
-    occurred_at=None,
-    received_at=DAWN,
-    headers={},
-    body=b"{}",
-    data={},
-)
 
 
 @pytest.fixture(params=["sqlite_desk", "postgres_desk"])
@@ -70,6 +57,6 @@ async def test_a_def_handler_cannot_commit(desk: Desk) -> None:
 async def run(desk: Desk, handler: Callable[[BlockingTransaction], None]) -> None:
     async with transaction(desk.ledger) as tx:
         await tx.reserve([key()])
-        stage = Stage(Registry(), key(), EVENT)
-        await asyncio.to_thread(handler, BlockingTransaction(tx.handle, stage))
+        stage = Stage(Registry(), key(), {}, lambda: DAWN)
+        await asyncio.to_thread(handler, BlockingTransaction(tx.given, stage))
         await tx.commit(results=(), effects=())

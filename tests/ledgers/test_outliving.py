@@ -13,9 +13,11 @@ import pytest
 
 from landfast.domain.errors import UserError
 from landfast.ledgers.postgres.transaction import PostgresTransaction
+from landfast.ledgers.postgres.wire import AsyncpgWire
 from landfast.ledgers.sqlite.transaction import SqliteTransaction
 from landfast.testing.conformance.ledger.desk import key, order, orders, receipt_count, tombstone, transaction
 from tests.ledgers.conftest import PostgresDesk, SqliteDesk
+from tests.patience import PATIENCE_SECONDS
 
 LATE = "INSERT INTO shop_order VALUES ('late')"
 MANY = "INSERT INTO shop_order VALUES (hex(randomblob(16)))"
@@ -156,8 +158,8 @@ async def test_nothing_that_came_from_a_lent_postgres_connection_writes_before_i
     postgres_desk: PostgresDesk, how: str
 ) -> None:
     desk, heard, is_back = postgres_desk, dict[str, str](), asyncio.Event()
-    async with transaction(desk.ledger) as started:
-        tx = cast(PostgresTransaction, started)
+    async with transaction(desk.ledger) as tx:
+        wire = cast(AsyncpgWire, cast(PostgresTransaction, tx.tx)._wire)
         await tx.reserve([key()])
         await order(tx, "pay_1")
         kept = await keep_all(cast(Any, tx.handle.connection))
@@ -170,9 +172,9 @@ async def test_nothing_that_came_from_a_lent_postgres_connection_writes_before_i
                     heard[name] = str(error)
             is_back.set()
 
-        tx._pool = cast(Any, Window(tx._pool, write_late))
+        wire._pool = cast(Any, Window(wire._pool, write_late))
         await end(tx, how)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await is_back.wait()
     assert {name for name, said in heard.items() if "has ended" in said} == kept.keys()
     assert await orders(desk) == (["pay_1"] if how == "commit" else [])
@@ -202,8 +204,8 @@ async def test_a_cancellation_inside_the_commit_of_a_tombstone_is_the_callers(
     desk: SqliteDesk | PostgresDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_sqlite = isinstance(desk, SqliteDesk)
-    owner: Any = SqliteTransaction if on_sqlite else PostgresTransaction
-    name = "_finish" if on_sqlite else "_answer_to_commit"
+    owner: Any = SqliteTransaction if on_sqlite else AsyncpgWire
+    name = "_finish" if on_sqlite else "tell_last"
     send, is_first = getattr(owner, name), [True]
 
     async def cancelled_meanwhile(*arguments: Any) -> Any:

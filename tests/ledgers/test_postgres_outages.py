@@ -17,13 +17,15 @@ from landfast.domain.outcome import Outcome, Receipt
 from landfast.ledgers import limits
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.postgres.transaction import PostgresTransaction
+from landfast.ledgers.postgres.wire import AsyncpgWire
 from landfast.testing.clock import ManualClock, SeededChance
 from landfast.testing.conformance.ledger.desk import key, order, orders, process, receipt_count, reserve, transaction
 from tests.ledgers.conftest import PostgresDesk
+from tests.patience import PATIENCE_SECONDS
 from tests.proxy import Fate, Proxy
 from tests.servers import Postgres
 
-PATIENCE = 10.0
+PATIENCE = PATIENCE_SECONDS
 """Seconds until a test gives up on something that takes milliseconds."""
 
 
@@ -81,7 +83,7 @@ async def test_a_commit_that_is_given_up_on_is_unknown_and_its_connection_is_thr
         async with transaction(ledger) as tx:
             await tx.reserve([key()])
             await order(tx, "pay_1")
-            connection = cast(PostgresTransaction, tx)._connection
+            connection = cast(AsyncpgWire, cast(PostgresTransaction, tx.tx)._wire)._connection
             proxy.strike(b"COMMIT\0", Fate.SILENCE)
             monkeypatch.setattr(limits, "ANSWER_WAIT", 0.2 if how == "timeout" else PATIENCE)
             committing = asyncio.create_task(tx.commit(results=(), effects=()))
@@ -108,8 +110,8 @@ async def test_a_start_that_nobody_answers_any_more_ends_and_can_be_tried_again(
     async with through_a_proxy(postgres_desk) as (ledger, proxy):
         proxy.strike(words, Fate.SILENCE)
         # A cable that hangs up ends every wait, also one that would be endless: then this fails, and does not hang.
-        asyncio.get_running_loop().call_later(PATIENCE / 2, proxy.hang_up)
-        async with asyncio.timeout(PATIENCE / 4):
+        asyncio.get_running_loop().call_later(2 * PATIENCE, proxy.hang_up)
+        async with asyncio.timeout(PATIENCE):
             with pytest.raises(LedgerUnavailableError):
                 await ledger.migrate()
             await ledger.migrate()
@@ -176,7 +178,7 @@ async def test_a_stopped_worker_with_an_open_receipt_does_not_hold_up_its_succes
     monkeypatch.setattr(limits, "STOPPED_GRACE", 0.1)
     stopped = await desk.ledger.begin(deadline=0.2)
     await stopped.reserve([key()])
-    await order(stopped, "pay_1")
+    await (await stopped.scope()).handle.execute("INSERT INTO shop_order VALUES ('pay_1')")
     successor = await desk.another()
     # The server ends the silent transaction, so the receipt is free within the second that we wait for it.
     assert await process(successor, key(), "pay_2") is None
@@ -188,7 +190,7 @@ async def test_a_stopped_worker_with_an_open_receipt_does_not_hold_up_its_succes
 
 async def test_handlers_that_hold_every_connection_do_not_hold_up_the_rest(postgres_desk: PostgresDesk) -> None:
     ledger = postgres_desk.ledger
-    held = [await ledger.begin(deadline=30) for _ in range(4)]
+    held = [await ledger.begin(deadline=PATIENCE_SECONDS) for _ in range(4)]
     assert await ledger.receipts([key().digest]) == []
     assert (await ledger.counts()).keys()
     for tx in held:
@@ -200,7 +202,7 @@ async def test_a_statement_that_the_handler_left_running_is_the_handlers_fault(p
     async with transaction(desk.ledger) as tx:
         await tx.reserve([key()])
         await order(tx, "pay_1")
-        running = asyncio.create_task(tx.handle.fetchval("SELECT pg_sleep(30)"))
+        running = asyncio.create_task(tx.handle.fetchval("SELECT pg_sleep(600)"))
         await asyncio.sleep(0)
         with pytest.raises(HandlerEndedTransactionError, match="still running"):
             await tx.check()

@@ -15,13 +15,16 @@ from landfast.domain.errors import (
     ConfigError,
     LedgerUnavailableError,
     SwallowedDatabaseError,
+    UserError,
 )
 from landfast.domain.fault import Fault
 from landfast.domain.ids import InboxId
 from landfast.domain.outcome import Outcome, Receipt
-from landfast.ledgers.postgres import PostgresLedger, store
+from landfast.ledgers.postgres import PostgresLedger, rows, store
 from landfast.testing.clock import ManualClock, SeededChance
+from landfast.testing.conformance.ledger.arrivals import PAID, patiently, waiting
 from landfast.testing.conformance.ledger.desk import (
+    DEADLINE,
     effect,
     key,
     order,
@@ -29,13 +32,16 @@ from landfast.testing.conformance.ledger.desk import (
     process,
     receipt_count,
     reserve,
+    stage,
     transaction,
 )
+from landfast.testing.conformance.ledger.effects import claim
 from tests.ledgers.conftest import PostgresDesk
+from tests.patience import PATIENCE_SECONDS
 
 OURS = {
     "synchronous_commit": "on",
-    "idle_in_transaction_session_timeout": "35s",
+    "idle_in_transaction_session_timeout": f"{DEADLINE + 5:g}s",
     "client_connection_check_interval": "2s",
 }
 
@@ -59,16 +65,18 @@ async def test_a_commit_that_the_server_answers_with_rollback_is_no_commit(
     postgres_desk: PostgresDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = postgres_desk
-    tx = await desk.ledger.begin(deadline=30)
+    tx = await desk.ledger.begin(deadline=PATIENCE_SECONDS)
     await tx.reserve([key()])
-    connection, answer_to_commit = tx._connection, tx._answer_to_commit
+    wire = tx._wire.teller
+    assert wire is not None
+    tell = wire.tell
 
-    async def lose_the_transaction_first() -> str:
+    async def lose_the_transaction_first(_text: str) -> str:
         with contextlib.suppress(asyncpg.DivisionByZeroError):
-            await connection.execute("SELECT 1/0")
-        return await answer_to_commit()
+            await tell("SELECT 1/0")
+        return await tell("COMMIT")
 
-    monkeypatch.setattr(tx, "_answer_to_commit", lose_the_transaction_first)
+    monkeypatch.setattr(wire, "tell_last", lose_the_transaction_first)
     with pytest.raises(SwallowedDatabaseError):
         await tx.commit(results=(), effects=())
     await tx.rollback()
@@ -111,7 +119,7 @@ async def test_a_serialization_failure_at_commit_can_be_diagnosed(postgres_desk:
 
 async def test_serializable_handlers_do_not_collide_on_tables_of_ours(postgres_desk: PostgresDesk) -> None:
     ledger = postgres_desk.ledger
-    transactions = [await ledger.begin(deadline=30, isolation="serializable") for _ in range(4)]
+    transactions = [await ledger.begin(deadline=PATIENCE_SECONDS, isolation="serializable") for _ in range(4)]
     for number, tx in enumerate(transactions):
         await tx.reserve([key(f"evt_{number}")])
     for tx in transactions:
@@ -130,13 +138,13 @@ async def test_settings_of_one_handler_do_not_reach_the_next(postgres_desk: Post
         mess = ("statement_timeout = '1ms'", "search_path = nowhere", "ROLE pg_monitor", "synchronous_commit = off")
         for setting in mess:
             await tx.handle.execute(f"SET LOCAL {setting}")
-        await tx.reset()
+        await tx.scope()
         assert {name: await tx.handle.fetchval(f"SHOW {name}") for name in OURS} == OURS
         assert await tx.handle.fetchval("SHOW statement_timeout") == "0"
         assert await tx.handle.fetchval("SELECT current_user") == "postgres"
         await order(tx, "pay_1")
         await tx.handle.execute("SET search_path = nowhere")  # of the session, and it outlives the COMMIT
-        await tx.reset()
+        await tx.scope()
         await tx.commit(results=(), effects=())
     assert await orders(desk) == ["pay_1"]
 
@@ -173,7 +181,7 @@ async def test_a_table_that_changes_under_a_prepared_statement_is_a_reason_to_ru
 
 async def test_a_lost_primary_key_stops_the_ledger(postgres_desk: PostgresDesk) -> None:
     desk = postgres_desk
-    await desk.change("ALTER TABLE landfast_receipt DROP CONSTRAINT landfast_receipt_pkey")
+    await desk.change("ALTER TABLE landfast_ledger.receipt DROP CONSTRAINT receipt_pkey")
     with pytest.raises(LedgerUnavailableError):
         await reserve(desk.ledger, key())
     (problem,) = await desk.ledger.problems()
@@ -184,7 +192,7 @@ async def test_a_table_that_a_migration_locks_is_waited_for_a_second(postgres_de
     desk = postgres_desk
     connection = await asyncpg.connect(desk.dsn)
     async with connection.transaction():
-        await connection.execute("LOCK TABLE landfast_receipt")
+        await connection.execute("LOCK TABLE landfast_ledger.receipt")
         with pytest.raises(Exception, match="longer than a second"):
             await reserve(desk.ledger, key())
     await connection.close()
@@ -256,7 +264,7 @@ async def test_a_migration_that_fails_is_named_and_leaves_the_schema_as_it_was(
     with pytest.raises(ConfigError, match="0099_broken"):
         await desk.ledger.migrate()
     assert await desk.look("SELECT to_regclass('landfast_new')::text") == [(None,)]
-    assert await desk.look("SELECT max(number) FROM landfast_ledger_migration") == [(len(store.MIGRATIONS) - 1,)]
+    assert await desk.look("SELECT max(number) FROM landfast_ledger.migration") == [(len(store.MIGRATIONS) - 1,)]
 
 
 async def test_two_that_migrate_at_once_make_one_schema(database: str) -> None:
@@ -268,3 +276,31 @@ async def test_two_that_migrate_at_once_make_one_schema(database: str) -> None:
     assert len({await ledger.bind(InboxId(b"i" * 16)) for ledger in ledgers}) == 1
     for ledger in ledgers:
         await ledger.close()
+
+
+async def test_a_percent_sign_for_a_placeholder_is_answered_with_what_to_write(postgres_desk: PostgresDesk) -> None:
+    async with transaction(postgres_desk.ledger) as tx:
+        await tx.reserve([key()])
+        with pytest.raises(UserError, match=r"not %s; write \$1"):
+            await tx.handle.execute("INSERT INTO shop_order VALUES (%s)", "pay_1")
+        await tx.handle.execute("INSERT INTO shop_order SELECT $1 WHERE 'as' LIKE '%s'", "pay_1")
+        await tx.commit(results=(), effects=())
+    assert await orders(postgres_desk) == ["pay_1"]
+
+
+async def test_who_waits_for_an_event_waits_for_who_is_handling_it(postgres_desk: PostgresDesk) -> None:
+    """The one has looked who waits, and found nobody. The other must not look before the first has committed."""
+    desk = postgres_desk
+    comer = await asyncpg.connect(desk.dsn)
+    try:
+        async with comer.transaction():
+            await comer.fetch(rows.SQL["arrivals_lock"], [PAID], ["evt_paid"])
+            assert await comer.fetch(rows.SQL["arrivals_awaited"], [PAID], ["evt_paid"]) == []
+            staging = asyncio.create_task(patiently(desk.ledger, lambda: stage(desk.ledger, *waiting())))
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while not staging.done() and not await desk.look("SELECT 1 FROM pg_locks WHERE NOT granted"):
+                    await asyncio.sleep(0)
+        await staging
+    finally:
+        await comer.close()
+    assert [each.staged.name for each in await claim(desk.ledger, 1)] == ["ship"]

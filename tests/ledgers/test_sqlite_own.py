@@ -18,9 +18,10 @@ from landfast.ledgers.sqlite import SqliteLedger, faults, store
 from landfast.testing.clock import ManualClock, SeededChance
 from landfast.testing.conformance.ledger.desk import key, order, orders, process, receipt_count, transaction
 from tests.ledgers.conftest import SqliteDesk
+from tests.patience import PATIENCE_SECONDS
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
-PATIENCE = 10.0
+PATIENCE = PATIENCE_SECONDS
 
 
 async def test_an_error_that_rolls_back_by_itself_is_not_swallowed(sqlite_desk: SqliteDesk) -> None:
@@ -134,12 +135,12 @@ async def test_a_full_or_read_only_file_is_the_infrastructures_fault(sqlite_desk
     assert desk.ledger.diagnose(caught.value) is Fault.INFRASTRUCTURE
 
 
-async def test_a_locked_file_is_the_infrastructures_fault(sqlite_desk: SqliteDesk) -> None:
+async def test_a_locked_file_is_the_fault_of_a_handler_with_a_connection_of_its_own(sqlite_desk: SqliteDesk) -> None:
     desk = sqlite_desk
     async with transaction(desk.ledger):
         with pytest.raises(sqlite3.OperationalError) as caught:
             await desk.change("INSERT INTO shop_order VALUES ('locked out')")
-    assert desk.ledger.diagnose(caught.value) is Fault.INFRASTRUCTURE
+    assert desk.ledger.diagnose(caught.value) is Fault.OWN_CONNECTION
 
 
 @pytest.mark.parametrize("kind", ["no folder", "a folder", "no database"])

@@ -100,6 +100,7 @@ def _pytest(folder: Path, *arguments: str) -> tuple[int | None, str]:
     """The exit code, None if it did not end, and everything it said. The copy comes first on the path."""
     command = [sys.executable, "-m", "pytest", "-q", "-rf", "--tb=line", "-p", "no:cacheprovider", *arguments]
     environment = os.environ | {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "500"}
+    environment |= {"LANDFAST_PATIENCE_SECONDS": str(PATIENCE / 12)}  # for what the mutant keeps from coming
     run = subprocess.Popen(
         [*command, f"--basetemp={folder / 'tmp'}"],
         cwd=ROOT,

@@ -16,12 +16,14 @@ from landfast.domain.delivery import Head
 from landfast.domain.errors import CommitUnknownError, LedgerUnavailableError
 from landfast.domain.event import Event
 from landfast.domain.lifecycle import State
+from landfast.domain.outcome import ReceiptKey
 from landfast.intake.source import Source
 from landfast.ports.provider import NO_KEYS, Found, Greeting, Hidden, Proven, Secret, Signature
 from landfast.providers import Profile, provider
 from landfast.testing.factory import deliveries
 from tests.inboxes.postgres_bench import PostgresBench
 from tests.intake.desk import SECRET, Desk, body
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert, receipt_key
 
@@ -80,6 +82,9 @@ class Watched:
 
     def proof(self, signature: Signature, proven: Proven) -> bytes | None:
         return self.profile.proof(signature, proven)
+
+    def ordinary(self, secrets: Sequence[Secret], *, tolerance: float) -> None:
+        """None of its requests is: each step is watched."""
 
     def find(self, proven: Proven, received_at: datetime) -> Sequence[Found]:
         self.asked.append("find")
@@ -158,11 +163,11 @@ async def test_a_receipt_is_synced_before_its_commit_is_believed(shop: Shop) -> 
     setting, safe = ("SHOW synchronous_commit", "on") if shop.store == "postgres" else ("PRAGMA synchronous", 2)
     if shop.store == "postgres":
         await _commit_lazily_from_now_on(shop)
-    tx = await _begun(shop)
-    await tx.reserve([receipt_key(shop, "evt_1")])
-    assert await tx.handle.fetchval(setting) == safe
-    await tx.reset()  # as between two events of a group
-    assert await tx.handle.fetchval(setting) == safe
+    tx = await _reserved(shop, receipt_key(shop, "evt_1"))
+    handle = (await tx.scope()).handle
+    assert await handle.fetchval(setting) == safe
+    await tx.scope()  # as between two events of a group
+    assert await handle.fetchval(setting) == safe
     await tx.commit(results=[], effects=[])
 
 
@@ -174,14 +179,15 @@ async def test_a_handler_that_commits_lazily_does_not_make_its_receipt_lazy(post
         "CREATE TABLE noted (setting text)",
         """CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN INSERT INTO noted VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$""",
-        """CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON landfast_receipt DEFERRABLE INITIALLY DEFERRED
+        """CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON landfast_ledger.receipt DEFERRABLE INITIALLY DEFERRED
         FOR EACH ROW EXECUTE FUNCTION note()""",
     ):
         await shop.sql(statement)
 
     @shop.on(name="create_order")
     async def create_order(event: Event, tx: Any) -> None:
-        await tx.execute("SET LOCAL synchronous_commit = off")
+        # Not by its name, which is seen and put back before COMMIT.
+        await tx.execute("SELECT set_config(concat('synchronous', '_commit'), 'off', true)")
         await insert(event, tx)
 
     await shop.deliver("evt_1")
@@ -198,14 +204,19 @@ async def _commit_lazily_from_now_on(shop: Shop) -> None:
     )
 
 
-async def _begun(shop: Shop) -> Any:
-    """A transaction on a connection that lives: each old one is found dead once."""
-    async with asyncio.timeout(10):
+async def _reserved(shop: Shop, key: ReceiptKey) -> Any:
+    """A transaction with its receipt, on a connection that lives: each old one is found dead once, at its first
+    statement."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
+            tx = await shop.ledger.begin(deadline=PATIENCE_SECONDS)
             try:
-                return await shop.ledger.begin(deadline=5)
+                await tx.reserve([key])
             except LedgerUnavailableError:
+                await tx.rollback()
                 await asyncio.sleep(0.01)
+            else:
+                return tx
 
 
 async def test_batches_in_opposite_orders_do_not_deadlock(database: str) -> None:

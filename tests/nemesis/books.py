@@ -48,11 +48,11 @@ async def read_books(inbox_dsn: str, ledger_dsn: str) -> Books:
 
 
 async def _read_ledger(ledger: asyncpg.Connection, books: Books, keys: dict[bytes, str]) -> None:
-    for row in await ledger.fetch("SELECT digest, handler, run, outcome FROM landfast_receipt"):
+    for row in await ledger.fetch("SELECT digest, handler, run, outcome FROM landfast_ledger.receipt"):
         # One that no event has is named by its digest, and the checker says that its event is not stored.
         key = keys.get(row["digest"], row["digest"].hex())
         books.receipts[key, row["handler"], row["run"]] = Outcome(row["outcome"])
-    for row in await ledger.fetch("SELECT key, arguments, handler, name, run, state FROM landfast_effect"):
+    for row in await ledger.fetch("SELECT key, arguments, handler, name, run, state FROM landfast_ledger.effect"):
         given = msgspec.json.decode(row["arguments"])
         state = EffectState(row["state"])
         books.effects.append(Staged(row["key"], given["order"], row["handler"], row["name"], row["run"], state))

@@ -16,10 +16,11 @@ from pathlib import Path
 
 from nats.errors import Error as NatsError
 
-from tests.journals.jetstream_bench import Bench
+from tests.journals.jetstream_bench import ANSWER_SECONDS, Bench
 from tests.journals.outages import last
 from tests.nats import Nats
 from tests.nemesis.world import LEASE_SECONDS, Machine, World
+from tests.patience import PATIENCE_SECONDS
 from tests.proxy import Fate, Proxy
 
 MEANWHILE = 25
@@ -212,11 +213,11 @@ async def _strike(world: World, cable: Proxy, words: bytes, fate: Fate) -> None:
 
 async def _leader(nodes: tuple[Nats, ...] | list[Nats], *, other_than: str = "") -> str:
     """Of the stream, once there is one."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             for node in nodes:
                 with suppress(NatsError, OSError):
-                    found = await Bench(node).api(f"STREAM.INFO.{STREAM}")
+                    found = await Bench(node).api(f"STREAM.INFO.{STREAM}", patience=ANSWER_SECONDS)
                     leader: str = found.get("cluster", {}).get("leader", "")
                     if leader not in ("", other_than):
                         return leader

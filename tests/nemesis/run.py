@@ -164,7 +164,7 @@ _NOTHING = {"spool": 0, "stream": 0, "events": 0, "effects": 0}
 _EVENTS = """
 SELECT (SELECT count(*) FROM landfast.work) + (SELECT count(*) FROM landfast.shelf WHERE state <> 'dead')
 """
-_EFFECTS = "SELECT count(*) FROM landfast_effect WHERE state NOT IN ('done', 'dead')"
+_EFFECTS = "SELECT count(*) FROM landfast_ledger.effect WHERE state NOT IN ('done', 'dead')"
 
 
 async def _left(found: World) -> dict[str, int]:

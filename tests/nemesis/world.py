@@ -18,6 +18,7 @@ from tests.crash.history import History, Line
 from tests.crash.records import ORDERS
 from tests.nats import Cluster
 from tests.nemesis.load import Senders
+from tests.patience import PATIENCE_SECONDS
 from tests.proxy import Proxy
 from tests.servers import Postgres
 from tests.shops import SECRET, Shop
@@ -25,7 +26,7 @@ from tests.valkey import Valkey
 
 REPOSITORY = Path(__file__).parents[2]
 APP = "tests.nemesis.shop:inbox"
-READY_WITHIN = 120.0
+READY_WITHIN = PATIENCE_SECONDS
 """Seconds until a process is ready again: two alone, and more behind an outage on a busy machine."""
 
 LEASE_SECONDS = 2.0

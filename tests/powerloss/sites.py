@@ -242,7 +242,7 @@ class PostgresSite(Site):
     async def read(self) -> Books:
         rows = await _query(self.shop.store, "SELECT key, body, state FROM landfast.event")
         orders = await _query(self.shop.ledger, "SELECT event_key FROM orders")
-        receipts = await _query(self.shop.ledger, "SELECT count(*) FROM landfast_receipt")
+        receipts = await _query(self.shop.ledger, "SELECT count(*) FROM landfast_ledger.receipt")
         return Books(_stored(rows), [row[0] for row in orders], receipts[0][0])
 
 

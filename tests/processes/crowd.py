@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from landfast.web.http.connections import Limits
+from tests.patience import PATIENCE_SECONDS
 from tests.shops import Shop
 
 REQUEST_SECONDS = Limits().request_seconds
@@ -69,7 +70,7 @@ class Crowd:
     @asynccontextmanager
     async def sending(self, senders: int) -> AsyncIterator[None]:
         """Every other one keeps its connection."""
-        async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(2 * PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
             for number in range(senders):
                 tasks.create_task(self.send(f"evt_{number}", keeps_alive=number % 2 == 0))
             try:
@@ -135,7 +136,7 @@ async def connect(port: int, *, acknowledges_late: bool = False) -> socket.socke
     if acknowledges_late:
         sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await asyncio.get_running_loop().sock_connect(sender, ("127.0.0.1", port))
     except BaseException:
         sender.close()
@@ -151,7 +152,7 @@ async def streams_of(sender: socket.socket, tls: ssl.SSLContext | None = None) -
 async def answer_on(reader: asyncio.StreamReader) -> bytes:
     """Head and body, in small letters; nothing if the connection broke."""
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
             length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
             return head + await reader.readexactly(int(length or b"0"))

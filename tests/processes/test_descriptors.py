@@ -10,6 +10,7 @@ from asyncio.subprocess import DEVNULL, PIPE
 from pathlib import Path
 
 from landfast.domain.lifecycle import State
+from tests.patience import PATIENCE_SECONDS
 from tests.processes.crowd import answer_on, connected
 from tests.shops import ORDER, sqlite_shop, until
 
@@ -33,7 +34,7 @@ async def test_a_crowd_beyond_the_descriptors_is_turned_away_and_afterwards_all_
         )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while "port" not in (news := json.loads(await process.stdout.readline())):
                 pass
             port = news["port"]

@@ -17,6 +17,7 @@ import pytest
 
 from landfast.demo.load import Connection
 from landfast.domain.lifecycle import State
+from tests.patience import PATIENCE_SECONDS
 from tests.shops import ORDER, Shop, sqlite_shop, until
 
 INIT = """
@@ -47,7 +48,7 @@ async def init() -> AsyncIterator[tuple[asyncio.subprocess.Process, int, int]]:
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", INIT, stdout=PIPE)
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             orphan, server = int(await process.stdout.readline()), int(await process.stdout.readline())
         yield process, server, orphan
     finally:
@@ -109,7 +110,7 @@ async def test_serve_works_as_process_1_of_a_namespace(shop: Shop) -> None:
     )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while "port" not in (news := json.loads(await process.stdout.readline())):
                 pass
             connection = Connection(news["port"])

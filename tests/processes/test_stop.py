@@ -7,14 +7,13 @@ import os
 import signal
 import socket
 import ssl
-import time
 from pathlib import Path
 
 import pytest
 
 from landfast.domain.lifecycle import State
-from landfast.web.http.listener import HANDSHAKE_SECONDS
 from tests.handshakes import begin_to_connect, handshakes, is_connected, let_through
+from tests.patience import PATIENCE_SECONDS, Stopwatch
 from tests.processes.crowd import Streams, answer_on, connect, connected, streams_of
 from tests.processes.stops import Stop, play, serving
 from tests.shops import DOOR, ORDER, Shop, postgres_shop, sqlite_shop, until
@@ -64,6 +63,7 @@ async def test_who_was_connecting_or_silent_when_the_stop_came_is_answered(
     """SYN, SYN-ACK, the signal, and only then the ACK, perhaps a TLS handshake, and a signed request."""
     shop = sqlite_shop(tmp_path)
     shop.write()
+    shop.take_time()
     async with serving(shop, "--role", "intake", intakes=intakes, has_tls=has_tls) as (serve, tls):
         reader, writer = await streams_of(await connect(serve.port), tls)
         writer.write(shop.sender.delivery(shop.sender.payment("evt_idle")))
@@ -75,7 +75,7 @@ async def test_who_was_connecting_or_silent_when_the_stop_came_is_answered(
             os.kill(pid, signal.SIGKILL if end == SUPERVISOR_KILLED else signal.SIGTERM)
         await until(lambda: _takes_nobody(serve.port), True)
         let_through(slow)
-        assert await asyncio.to_thread(is_connected, slow, within=10)
+        assert await asyncio.to_thread(is_connected, slow, within=PATIENCE_SECONDS)
         assert await reader.read() == b"", "who is idle after an answer is let go first"
         answers = [await _ask(shop, sender, tls, f"evt_{at}") for at, sender in enumerate([slow, *silent])]
         writer.close()
@@ -91,6 +91,7 @@ async def test_who_is_silent_when_its_intake_leaves_is_answered_by_it_and_who_co
     """The intake gets what SIGHUP gets it, without the time that a renewal takes: the silent have only so much."""
     shop = sqlite_shop(tmp_path)
     shop.write()
+    shop.take_time()
     async with serving(shop, "--role", "intake", intakes=1, has_tls=True) as (serve, tls):
         (leaving,) = serve.pids("intake")
         before_tls = await connect(serve.port)
@@ -109,35 +110,38 @@ async def test_who_is_silent_when_its_intake_leaves_is_answered_by_it_and_who_co
 
 @pytest.mark.req("R3")
 async def test_a_renewal_and_a_stop_under_load_leave_nobody_who_was_connected_without_an_answer(tmp_path: Path) -> None:
-    crowd = await play(Stop(intakes=2, has_tls=True, renews=True, busy=0), sqlite_shop(tmp_path))
+    crowd = await play(Stop(intakes=2, has_tls=True, renews=True, busy=0), _patient(sqlite_shop(tmp_path)))
     assert crowd.unanswered == []
 
 
 @pytest.mark.req("R3")
 async def test_a_stop_under_load_on_postgresql_leaves_nobody_without_an_answer(tmp_path: Path, database: str) -> None:
     stop = Stop(intakes=2, has_tls=False, renews=False, busy=2, role="all")
-    crowd = await play(stop, postgres_shop(tmp_path, database))
+    crowd = await play(stop, _patient(postgres_shop(tmp_path, database)))
     assert crowd.unanswered == []
 
 
 async def test_a_stop_is_quick_where_nobody_is_connected(tmp_path: Path) -> None:
     shop = sqlite_shop(tmp_path)
     shop.write()
+    shop.take_time()
+    with (shop.folder / "patches" / "sitecustomize.py").open("a") as patch:
+        patch.write(f"from landfast.web.http import listener\nlistener.HANDSHAKE_SECONDS = {PATIENCE_SECONDS}\n")
     async with shop.serving("--role", "intake", "--intakes", "2") as serve:
-        began = time.monotonic()
-        assert await serve.stop() == 0
-    assert time.monotonic() - began < HANDSHAKE_SECONDS, "it waits for handshakes that nobody has begun"
+        with Stopwatch() as watch:
+            assert await serve.stop() == 0
+    assert watch.seconds < PATIENCE_SECONDS / 2, "it waits for handshakes that nobody has begun"
 
 
 async def test_sigterm_does_not_wait_for_a_database_that_says_nothing(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        silent.settimeout(60)
+        silent.settimeout(PATIENCE_SECONDS)
         shop = postgres_shop(tmp_path, f"postgresql://nobody@127.0.0.1:{silent.getsockname()[1]}/nowhere")
         shop.write(ORDER)
         async with shop.running("serve", "shop.py", "--port", "0") as process:
             heard, _ = await asyncio.to_thread(silent.accept)
             process.terminate()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 assert await process.wait() == 0
             heard.close()
 
@@ -148,6 +152,7 @@ async def test_a_worker_that_is_told_to_stop_finishes_every_handler_in_hand(tmp_
     await shop.create_orders()
     shop.write(ORDER.replace('succeeded")', 'succeeded", group=False)'), DOOR.replace("{os.getpid()}", "{event.key}"))
     shop.settings["LANDFAST_CONCURRENCY"] = "4"
+    shop.take_time()
     async with shop.serving() as serve:
         for number in range(4):
             assert await shop.send(serve, f"evt_{number}") == 200
@@ -186,3 +191,9 @@ def _has_pending(pid: int, number: int) -> bool:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     shared = next(int(line.split()[1], 16) for line in lines if line.startswith("ShdPnd:"))
     return bool(shared >> (number - 1) & 1)
+
+
+def _patient(shop: Shop) -> Shop:
+    """Nobody is cut off because the machine stood still; `make stops` stops with the time that there is."""
+    shop.take_time()
+    return shop

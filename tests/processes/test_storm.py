@@ -17,6 +17,7 @@ from landfast.demo.play import Checkpoints
 from landfast.demo.servers import Serve
 from landfast.domain.ids import event_id
 from landfast.domain.lifecycle import State
+from tests.patience import PATIENCE_SECONDS
 from tests.shops import DOOR, ORDER, Shop, postgres_shop, sqlite_shop
 
 pytestmark = pytest.mark.long
@@ -103,7 +104,7 @@ class Load:
         await send_all(port, self._requests(), answers=Answers(), heard=self._heard, connections=16)
 
     async def is_under_way(self, sending: asyncio.Task[None]) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await self._has_enough.wait()
         assert not sending.done()
 
@@ -129,7 +130,7 @@ class Load:
 
 async def _kill_inside(shop: Shop, serve: Serve) -> None:
     """Kill a process that has written its order and not committed it: a worker, or that of the suspects."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not (inside := [pid for pid in serve.processes if (shop.folder / f"inside-{pid}").exists()]):
             await asyncio.sleep(0.01)
         os.kill(inside[0], signal.SIGKILL)
@@ -137,7 +138,7 @@ async def _kill_inside(shop: Shop, serve: Serve) -> None:
 
 
 async def _all_are_done(shop: Shop, events: int) -> None:
-    async with asyncio.timeout(60), shop.archive() as archive:
+    async with asyncio.timeout(PATIENCE_SECONDS), shop.archive() as archive:
         while (census := await archive.census()).states.get(State.DONE, 0) != events:
             assert census.states.get(State.DEAD, 0) == 0, "no event may die of a killed worker"
             await asyncio.sleep(0.05)

@@ -21,13 +21,16 @@ from landfast.domain.lifecycle import State
 from landfast.domain.summary import EventRecord
 from landfast.inboxes.postgres import PostgresInbox
 from landfast.inboxes.sqlite import SqliteInbox
+from landfast.ledgers import schema
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.sqlite import SqliteLedger
+from landfast.processing.handlers.parameters import asked_by_step
 from landfast.processing.handlers.registry import EffectHandler, Handler, Registry
 from landfast.processing.worker import Worker
 from landfast.sealing import Seal
 from landfast.testing.clock import ManualClock, SeededChance
 from landfast.wakeups.local import LocalWakeup
+from tests.patience import PATIENCE_SECONDS
 
 STORES = ("sqlite", "postgres")
 
@@ -69,7 +72,13 @@ class Shop:
         return PostgresLedger(self.place, clock=self.clock, chance=chance, pool=8, seal=seal)
 
     def on(self, pattern: str = "*", *, source: str = "stripe", **options: Any) -> Callable[..., Any]:
-        given: dict[str, Any] = {"attempts": 3, "backoff": Backoff(), "deadline": 5.0, "isolation": None, "group": True}
+        given: dict[str, Any] = {
+            "attempts": 3,
+            "backoff": Backoff(),
+            "deadline": PATIENCE_SECONDS,
+            "isolation": None,
+            "group": True,
+        }
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             name = HandlerName(options.pop("name", function.__name__))
@@ -80,10 +89,20 @@ class Shop:
 
         return register
 
-    def effect(self, function: Callable[..., Any], *, attempts: int = 3) -> Callable[..., Any]:
+    def effect(
+        self, function: Callable[..., Any], *, attempts: int = 3, uses: tuple[str, ...] = ()
+    ) -> Callable[..., Any]:
         name = function.__name__
         self.registry.add_effect(
-            EffectHandler(name=name, function=function, attempts=attempts, backoff=Backoff(), deadline=5.0)
+            EffectHandler(
+                name=name,
+                function=function,
+                attempts=attempts,
+                backoff=Backoff(),
+                deadline=PATIENCE_SECONDS,
+                asked=asked_by_step(function, {}),
+                uses=uses,
+            )
         )
         function.__landfast_effect__ = name  # type: ignore[attr-defined]
         return function
@@ -108,13 +127,13 @@ class Shop:
             "hands": 1 if self.store == "sqlite" else 4,
             "lease": 30.0,
             "wakeup": LocalWakeup(),
+            "bench": self.inbox,
+            "ledger": self.ledger,
+            "effects": self.ledger,
             "worker": WorkerId(self.workers.to_bytes(8, "big")),
         }
         return Worker(
             registry=self.registry,
-            bench=self.inbox,
-            ledger=self.ledger,
-            effects=self.ledger,
             clock=self.clock,
             chance=SeededChance(self.workers),
             inbox=self.inbox_id,
@@ -132,7 +151,7 @@ class Shop:
         self.clock.advance(seconds)
         if self.store == "postgres":
             shift = f"interval '{self.clock.monotonic()} seconds'"
-            for name in ("landfast.clock", "landfast_clock"):
+            for name in ("landfast.clock", "landfast_ledger.clock"):
                 await self.sql(
                     f"CREATE OR REPLACE FUNCTION {name}() RETURNS timestamptz LANGUAGE sql STABLE "
                     f"AS $$ SELECT clock_timestamp() + {shift} $$"
@@ -147,6 +166,10 @@ class Shop:
                 return
             await self.advance(4000)
         raise AssertionError(f"still not quiet: {census.states}")
+
+    def table(self, noun: str) -> str:
+        """What the ledger's table of receipts, say, is called."""
+        return schema.beside_others(noun) if self.store == "sqlite" else schema.in_schema(noun)
 
     async def sql(self, query: str, *args: Any) -> Sequence[Any]:
         """On the ledger's database, beside Landfast."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from landfast import telemetry
 from landfast.domain.backoff import Backoff
 from landfast.domain.effect import EffectState
 from landfast.domain.errors import LoopEndedError
@@ -20,6 +21,7 @@ from landfast.processing.effects.perform import UNKNOWN_AT_MOST_SECONDS, UNKNOWN
 from landfast.processing.fairness.pace import Pace
 from landfast.processing.handlers.registry import EffectHandler
 from landfast.recovery.doctor import Level, examine_ledger
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
 from tests.processing.test_worker import live, running, until
@@ -236,7 +238,7 @@ async def test_one_slow_effect_delays_no_other(live: Shop) -> None:
 
     await live.deliver("slow", *(f"evt_{number:02}" for number in range(40)))
     async with running(live):
-        await asyncio.wait_for(entered.wait(), 20)
+        await asyncio.wait_for(entered.wait(), PATIENCE_SECONDS)
         await until(lambda: len(quick) == 40, "all the others were performed")
         await until(lambda: came_to(live, {EffectState.CLAIMED: 1, EffectState.DONE: 40}), "and settled")
         go_on.set()
@@ -305,11 +307,30 @@ async def test_an_effect_that_nobody_knows_is_visible(shop: Shop, caplog: pytest
     assert check.level is Level.WARN and "send_mail" in check.found
 
 
+async def test_an_effect_that_fails_is_told_at_once_and_without_its_message(
+    shop: Shop, caplog: pytest.LogCaptureFixture
+) -> None:
+    Mail(shop, failures=1)
+
+    @shop.on()
+    async def create_order(event: Event, tx: Any) -> None:
+        tx.stage("send_mail", to=event.key)
+
+    await shop.deliver("evt_1")
+    await shop.drain()
+    told = [record for record in caplog.records if record.name == "landfast"]
+    (line,) = [record for record in told if record.getMessage().startswith("effect_failed")]
+    assert "effect_failed attempt=1 then=" in line.getMessage()
+    assert "ConnectionError at test_effects.py" in line.getMessage()
+    assert "mail is away" not in line.getMessage()
+    assert "mail is away" in telemetry.detail_of(line), "for a person at a terminal"
+
+
 async def test_an_effect_that_was_tried_for_days_and_is_unknown_then_has_a_budget_for_each(shop: Shop) -> None:
     registration = await forgotten(shop)
     worker = shop.worker()
     tried = UNKNOWN_AT_MOST_SECONDS + 1
-    await shop.sql(f"UPDATE landfast_effect SET tries_count = 3, tries_spent = {tried}")
+    await shop.sql(f"UPDATE {shop.table('effect')} SET tries_count = 3, tries_spent = {tried}")
     await worker.drain()
     assert await performed(shop) == {EffectState.DELAYED: 1}, "unknown for a moment only"
     await shop.advance(UNKNOWN_LONGEST_SECONDS + 1)
@@ -324,7 +345,7 @@ async def test_an_effect_that_nobody_knows_for_three_days_is_a_dead_letter_and_r
 ) -> None:
     registration = await forgotten(shop)
     worker = shop.worker()
-    await shop.sql(f"UPDATE landfast_effect SET tries_unknown = {UNKNOWN_AT_MOST_SECONDS - 1}")
+    await shop.sql(f"UPDATE {shop.table('effect')} SET tries_unknown = {UNKNOWN_AT_MOST_SECONDS - 1}")
     await worker.drain()
     assert await performed(shop) == {EffectState.DELAYED: 1}
     await shop.advance(UNKNOWN_LONGEST_SECONDS + 1)
@@ -345,7 +366,7 @@ async def test_an_effect_that_nobody_knows_for_three_days_is_a_dead_letter_and_r
 async def test_the_time_in_which_nobody_knew_an_effect_is_not_held_against_its_tries(shop: Shop) -> None:
     registration = await forgotten(shop)
     worker = shop.worker()
-    await shop.sql(f"UPDATE landfast_effect SET tries_unknown = {UNKNOWN_AT_MOST_SECONDS - 1}")
+    await shop.sql(f"UPDATE {shop.table('effect')} SET tries_unknown = {UNKNOWN_AT_MOST_SECONDS - 1}")
 
     async def fails(effect: Effect, to: str) -> None:
         raise ConnectionError("away")
@@ -375,8 +396,8 @@ async def test_no_effect_runs_on_when_its_worker_has_ended(live: Shop) -> None:
 
     await live.deliver("evt_1")
     task = asyncio.create_task(live.worker().run())
-    await asyncio.wait_for(entered.wait(), 20)
+    await asyncio.wait_for(entered.wait(), PATIENCE_SECONDS)
     next(each for each in asyncio.all_tasks() if each.get_name() == "landfast requeue").cancel()
     with pytest.raises(LoopEndedError):
-        await asyncio.wait_for(task, 20)
+        await asyncio.wait_for(task, PATIENCE_SECONDS)
     assert ended.is_set(), "its stores close now"

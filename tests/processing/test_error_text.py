@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -19,6 +21,7 @@ from landfast.processing.handlers.error_text import (
     MESSAGE_CHARACTERS,
     TRACE_CHARACTERS,
     line_of,
+    logged,
     name_of,
     text_of,
     trace_of,
@@ -249,3 +252,17 @@ async def test_a_bug_of_a_ledger_fails_the_event_that_met_it_and_its_neighbours_
     await shop.settle_down()
     assert await shop.states() == {State.DEAD: 1, State.DONE: 3}
     assert (await shop.show("bad")).summary.error == "TypeError"
+
+
+def test_the_place_is_in_the_users_own_code_and_not_in_the_library_that_raised() -> None:
+    with pytest.raises(ValueError) as caught:
+        json.loads("{")
+    assert re.fullmatch(r"JSONDecodeError at test_error_text\.py:\d+ in test_the_place_is_in\w+", logged(caught.value))
+
+
+def test_the_place_is_the_librarys_where_nothing_else_is_there() -> None:
+    with pytest.raises(ValueError) as caught:
+        json.loads("{")
+    attribute: Any = BaseException.__traceback__
+    inner = caught.value.with_traceback(attribute.__get__(caught.value).tb_next)
+    assert logged(inner).startswith("JSONDecodeError at decoder.py:")

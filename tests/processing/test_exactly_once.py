@@ -13,6 +13,7 @@ from landfast.domain.ids import HandlerName, WorkerId, event_id, receipt_digest,
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.domain.verdict import GiveUp, RetryLater
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 
 INSERT = "INSERT INTO orders (key, amount) VALUES ($1, $2)"
@@ -89,7 +90,8 @@ async def test_a_failed_attempt_is_logged_with_its_event_and_what_follows(
 
     await shop.deliver("evt_1")
     await shop.settle_down()
-    lines = [record.message for record in caplog.records if record.message.startswith("handler_failed")]
+    told = [record.message for record in caplog.records if record.name == "landfast"]
+    lines = [line for line in told if line.startswith("handler_failed")]
     assert len(lines) == 2
     assert "key=evt_1" in lines[0] and "attempt=1/2" in lines[0] and "KeyError at test_exactly_once.py:" in lines[0]
     assert "retry in" in lines[0] and "dead letter" in lines[1]
@@ -305,9 +307,9 @@ async def test_a_zombie_and_its_successor_meet_at_the_receipt(shop: Shop) -> Non
 async def test_a_crash_after_the_commit_and_before_the_settle_only_settles(shop: Shop) -> None:
     await shop.deliver("evt_1")
     [claim] = await shop.inbox.claim(token=token(WorkerId(b"crashing"), 1), lease=30, limit=1)
-    tx = await shop.ledger.begin(deadline=5)
+    tx = await shop.ledger.begin(deadline=PATIENCE_SECONDS)
     assert await tx.reserve([receipt_key(shop, "evt_1")]) == [None]
-    await tx.handle.execute(INSERT, "evt_1", 1)
+    await (await tx.scope()).handle.execute(INSERT, "evt_1", 1)
     await tx.commit(results=[], effects=[])
     assert await shop.inbox.abandon(worker=WorkerId(b"crashing")) == 1
     await shop.settle_down()
@@ -323,7 +325,7 @@ async def test_a_tombstone_against_a_late_commit_leaves_exactly_one_of_them(shop
     assert stands.outcome is Outcome.DEAD
     await shop.settle_down()
     assert await shop.orders() == [] and (await shop.show("evt_1")).summary.reason == "crash_loop"
-    tx = await shop.ledger.begin(deadline=5)
+    tx = await shop.ledger.begin(deadline=PATIENCE_SECONDS)
     [found] = await tx.reserve([key])
     await tx.rollback()
     assert found is not None and found.outcome is Outcome.DEAD
@@ -340,9 +342,9 @@ async def test_to_bury_what_somebody_finished_after_all_finds_it_done(shop: Shop
         )
         assert claim is not None
         if number == 5:
-            tx = await shop.ledger.begin(deadline=5)
+            tx = await shop.ledger.begin(deadline=PATIENCE_SECONDS)
             await tx.reserve([receipt_key(shop, "evt_1")])
-            await tx.handle.execute(INSERT, "evt_1", 1)
+            await (await tx.scope()).handle.execute(INSERT, "evt_1", 1)
             await tx.commit(results=[], effects=[])
         await shop.inbox.abandon(worker=WorkerId(b"crashing"))
     await shop.settle_down()

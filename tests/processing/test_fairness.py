@@ -20,6 +20,7 @@ from landfast.processing.fairness.relief import Relief
 from landfast.processing.fairness.shares import Hold, sharers_of
 from landfast.processing.worker import Worker
 from landfast.testing.factory import delivery
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
 from tests.processing.test_pause import signals_of
@@ -239,7 +240,7 @@ async def test_a_handler_that_was_slow_runs_last_in_its_next_claim(wide: Shop) -
         await until(lambda: worker._shares.slow == {"hang"}, "it hangs")
         assert not ran.is_set()
         await wide.deliver("evt_2", type_="hang.x")
-        await asyncio.wait_for(ran.wait(), 20)
+        await asyncio.wait_for(ran.wait(), PATIENCE_SECONDS)
         hang.go_on.set()
 
 
@@ -368,7 +369,7 @@ async def test_a_ledger_that_is_slow_at_one_hand_does_not_delay_the_relief_of_an
             for hold in (first, second):
                 hold.runs(wide.registry.handlers[0], [])
                 relief._ring(hold)
-            await asyncio.wait_for(relieved.wait(), 5)
+            await asyncio.wait_for(relieved.wait(), PATIENCE_SECONDS)
     finally:
         running_it.cancel()
         await asyncio.gather(running_it, return_exceptions=True)

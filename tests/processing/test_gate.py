@@ -11,6 +11,7 @@ import pytest
 from landfast.processing.control import gate as gate_module
 from landfast.processing.control.gate import FIRST_HOLD_SECONDS, REST_RATIO, Gate
 from landfast.testing.clock import ManualClock
+from tests.patience import PATIENCE_SECONDS
 
 HOLD = 0.05
 
@@ -83,13 +84,13 @@ async def test_whoever_stays_inside_for_long_stops_nobody_for_long() -> None:
     clock = ManualClock()
     gate = gate_of(clock)
     async with somebody_inside(gate):
-        async with asyncio.timeout(5), gate.alone() as is_alone:
+        async with asyncio.timeout(PATIENCE_SECONDS), gate.alone() as is_alone:
             assert not is_alone
             await enter(gate)
         clock.advance(REST_RATIO * HOLD - 0.01)
         holding = asyncio.create_task(is_alone_at_once(gate))
         await asyncio.sleep(0)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await enter(gate)  # ten times as long as they were held back, nobody is held back again
         assert not await holding
         clock.advance(0.02)

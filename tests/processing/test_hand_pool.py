@@ -6,6 +6,7 @@ import asyncio
 
 from landfast.processing.fairness.hand_pool import BUSY_LOOP_HANDS, BUSY_SHARE, BUSY_WINDOW_SECONDS, HandPool
 from landfast.testing.clock import ManualClock
+from tests.patience import PATIENCE_SECONDS
 
 
 class Loop:
@@ -83,7 +84,7 @@ async def test_a_call_that_needed_nobody_more_makes_those_at_work_look_again_bef
     pool = loop.pool(BUSY_LOOP_HANDS)
     loop.runs(BUSY_WINDOW_SECONDS, share=1.0)
     pool.call()
-    await asyncio.wait_for(pool.rest(), 1)  # something came after this hand's last look
+    await asyncio.wait_for(pool.rest(), PATIENCE_SECONDS)  # something came after this hand's last look
     resting = asyncio.create_task(pool.rest())
     await turns()
     assert not resting.done(), "once is enough"

@@ -25,6 +25,7 @@ from landfast.processing.fairness.pace import Pace
 from landfast.processing.handlers.registry import Registry
 from landfast.recovery.proof import prove
 from landfast.testing.clock import SeededChance
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
 from tests.processing.test_worker import running, until
@@ -161,10 +162,10 @@ async def test_receipts_that_somebody_committed_meanwhile_are_never_withdrawn(sh
             await tx.connection.execute("ROLLBACK")
         else:
             tx.connection.execute("ROLLBACK")
-        zombie = await other.begin(deadline=5)
+        zombie = await other.begin(deadline=PATIENCE_SECONDS)
         key = ReceiptKey(receipt_digest(shop.inbox_id, "stripe", second), HandlerName("create_order"), 1)
         assert await zombie.reserve([key]) == [None]
-        await zombie.handle.execute("INSERT INTO orders (key, amount) VALUES ($1, 1)", second)
+        await (await zombie.scope()).handle.execute("INSERT INTO orders (key, amount) VALUES ($1, 1)", second)
         await zombie.commit(results=[], effects=[])
         shop.clock.advance(0.06)  # past the time of a transaction: the second is not reached, and withdrawn
         return None
@@ -184,7 +185,7 @@ async def test_a_def_handler_past_its_deadline_cannot_write_through_a_connection
     @live.on("order.created", attempts=1, deadline=0.05)
     def create_order(event: Event, tx: Any) -> None:
         connection = tx.connection
-        overran.wait(10)
+        overran.wait(PATIENCE_SECONDS)
         try:
             late = connection.execute("INSERT INTO orders (key, amount) VALUES ('late', 1)")
             if asyncio.iscoroutine(late):
@@ -195,7 +196,7 @@ async def test_a_def_handler_past_its_deadline_cannot_write_through_a_connection
     await live.deliver("evt_1")
     await live.drain()
     overran.set()
-    await asyncio.to_thread(ended.wait, 10)
+    await asyncio.to_thread(ended.wait, PATIENCE_SECONDS)
     assert (await live.state("evt_1"), await live.orders()) == (State.DEAD, [])
 
 
@@ -280,7 +281,7 @@ async def test_a_cancelled_commit_ends_the_hand_and_with_it_the_worker(live: Sho
     task = asyncio.create_task(live.worker(hands=1).run())
     await committing.wait()
     task.cancel()
-    done, _ = await asyncio.wait([task], timeout=10)
+    done, _ = await asyncio.wait([task], timeout=PATIENCE_SECONDS)
     assert done
 
 
@@ -292,7 +293,7 @@ async def test_a_loop_that_dies_of_a_bug_ends_the_whole_worker(live: Shop, part:
     at_work = live.worker(lease=0.03)
     at_work._leases.took(token(DEAD, 1), 1)
     task = asyncio.create_task(at_work.run())
-    done, _ = await asyncio.wait([task], timeout=10)
+    done, _ = await asyncio.wait([task], timeout=PATIENCE_SECONDS)
     assert done
     assert str(task.exception()) == "a bug"
 
@@ -364,7 +365,7 @@ async def test_no_suspect_is_judged_while_a_thread_overruns_its_deadline(
 
     @live.on("order.hangs", attempts=1, deadline=0.05)
     def hangs(event: Event, tx: Any) -> None:
-        let_go.wait(10)
+        let_go.wait(PATIENCE_SECONDS)
 
     @live.on("order.created")
     async def create_order(event: Event, tx: Any) -> None:

@@ -13,6 +13,7 @@ from landfast.domain.errors import DeadlineError
 from landfast.processing import invoke as module
 from landfast.processing.handlers.threads import Threads
 from landfast.processing.invoke import HandlerRaisedError, Watch, invoke
+from tests.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ async def call(
     function: Callable[..., Any],
     threads: Threads,
     *,
-    deadline: float = 5.0,
+    deadline: float = PATIENCE_SECONDS,
     hung: Callable[[], None] = never,
 ) -> Any:
     return await invoke(
@@ -120,12 +121,12 @@ async def test_a_thread_past_its_deadline_is_reported_as_hung_if_it_never_ends(
     is_hung, let_go = asyncio.Event(), threading.Event()
 
     def stuck(_: int, *, more: int) -> None:
-        let_go.wait(10)
+        let_go.wait(PATIENCE_SECONDS)
 
     with pytest.raises(HandlerRaisedError) as caught:
         await call(stuck, threads, deadline=0.01, hung=is_hung.set)
     assert isinstance(caught.value.error, DeadlineError)
-    await asyncio.wait_for(is_hung.wait(), 5)
+    await asyncio.wait_for(is_hung.wait(), PATIENCE_SECONDS)
     let_go.set()
 
 
@@ -256,7 +257,7 @@ async def test_whatever_a_late_function_waits_for_the_others_keep_their_deadline
             await invoke(function, is_async=True, deadline=0.02, threads=threads, watch=watch)
         return caught.value.error
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         errors = [*await asyncio.gather(missed(odd), missed(hangs)), await missed(hangs)]
     assert [type(error) for error in errors] == [DeadlineError] * 3
     assert not foreign.asked
@@ -284,7 +285,7 @@ async def test_an_error_in_the_timer_costs_nobody_a_deadline(threads: Threads, m
         return asyncio.create_task(invoke(function, is_async=True, deadline=deadline, threads=threads, watch=watch))
 
     one, other = late(stubborn, 0.01), late(hangs, 0.1)
-    ended, _ = await asyncio.wait([other], timeout=2)
+    ended, _ = await asyncio.wait([other], timeout=PATIENCE_SECONDS)
     leave.set()
     other.cancel()
     results = await asyncio.gather(one, other, return_exceptions=True)
@@ -308,7 +309,7 @@ async def test_a_future_that_cannot_be_cancelled_costs_nobody_else_a_deadline(
         await future
 
     with pytest.raises(HandlerRaisedError):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await invoke(odd, is_async=True, deadline=0.01, threads=threads, watch=watch)
     assert hung.is_set()
     future.set_result(None)
@@ -331,12 +332,12 @@ async def test_a_function_that_outlives_the_stop_of_its_worker_is_reported_and_c
 
     def in_thread(_: int, *, more: int) -> None:
         loop.call_soon_threadsafe(entered.set)
-        leave_thread.wait(10)
+        leave_thread.wait(PATIENCE_SECONDS)
 
     task = asyncio.create_task(call(on_loop if colour == "async" else in_thread, threads))
     await entered.wait()
     task.cancel()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         with pytest.raises(asyncio.CancelledError):
             await task
         while len(module.LEFT_BEHIND) == before:

@@ -11,6 +11,7 @@ import pydantic
 import pytest
 
 from landfast.domain.backoff import Backoff
+from landfast.domain.errors import VerdictError
 from landfast.domain.fault import Fault
 from landfast.domain.outcome import Tries
 from landfast.domain.verdict import GiveUp, RetryLater
@@ -115,7 +116,7 @@ def test_a_handler_that_asks_for_ever_ends_as_a_dead_letter() -> None:
 
 
 @pytest.mark.req("R20")
-@pytest.mark.parametrize("fault", [Fault.INFRASTRUCTURE, Fault.SCHEMA])
+@pytest.mark.parametrize("fault", [Fault.INFRASTRUCTURE, Fault.SCHEMA, Fault.OWN_CONNECTION])
 def test_what_is_not_the_events_fault_costs_no_attempt(fault: Fault) -> None:
     assert judged(RuntimeError(), fault=fault).ruling is Ruling.POSTPONE
 
@@ -126,3 +127,12 @@ def test_attempts_delay_and_total_time_are_capped() -> None:
     assert judged(RuntimeError(), tries=Tries(4)) == Judgement(Ruling.BURY, reason="attempts_exhausted")
     assert judged(RuntimeError(), tries=Tries(1, spent=999)) == Judgement(Ruling.BURY, reason="time_exhausted")
     assert judged(RuntimeError(), tries=Tries(2), backoff=Backoff(longest=3), fraction=0.99).after <= 3
+
+
+def test_a_verdict_that_means_nothing_is_a_dead_letter_and_not_tried_again() -> None:
+    naive = datetime(2027, 1, 1)  # noqa: DTZ001 - that is the point
+    meaningless: list[dict[str, Any]] = [{"until": naive}, {"until": "tomorrow"}, {"after": -1.0}, {}]
+    for given in meaningless:
+        with pytest.raises(VerdictError) as refused:
+            RetryLater("closed", **given)
+        assert judged(refused.value) == Judgement(Ruling.BURY, reason="permanent")

@@ -12,6 +12,7 @@ import pytest
 
 from landfast.domain.event import Event
 from landfast.domain.lifecycle import State
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 
 WRITE = "INSERT INTO orders (key) VALUES ('x')"
@@ -37,7 +38,7 @@ async def test_a_def_handler_past_its_deadline_writes_no_more_and_crashes_nothin
 
     await shop.deliver("a")
     await shop.worker(hung=lambda: None).drain()
-    assert await asyncio.to_thread(ended.wait, 10)
+    assert await asyncio.to_thread(ended.wait, PATIENCE_SECONDS)
     assert stopped_by
     assert (await shop.orders(), await shop.state("a")) == ([], State.DEAD)
     # The ledger is as good as new for the next one.

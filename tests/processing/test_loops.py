@@ -10,10 +10,11 @@ import pytest
 from landfast.domain.errors import LoopEndedError
 from landfast.domain.event import Event
 from landfast.domain.verdict import GiveUp
-from landfast.ledgers.postgres.transaction import PostgresTransaction
+from landfast.ledgers.postgres.wire import AsyncpgWire
 from landfast.ledgers.sqlite.transaction import SqliteTransaction
 from landfast.processing.control import loops as loops_module
 from landfast.processing.control.loops import Loops
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 
 
@@ -37,7 +38,7 @@ async def test_a_loop_that_swallows_a_cancellation_is_cancelled_again() -> None:
     loops = Loops(lambda: False)
     task = loops.start("hand", swallows(1))
     await asyncio.sleep(0)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await loops.cancel()
     assert task.cancelled()
 
@@ -51,7 +52,7 @@ async def test_a_loop_that_swallows_every_cancellation_does_not_keep_its_worker(
     well = loops.start("requeue", swallows(0))
     await asyncio.sleep(0)
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             with pytest.raises(LoopEndedError, match="the worker's hand was cancelled 3 times and does not end"):
                 await loops.cancel()
     finally:
@@ -68,8 +69,8 @@ async def test_a_worker_that_fails_during_the_commit_of_a_tombstone_ends(
 ) -> None:
     """Its hand is cancelled inside of that COMMIT, and must not take it for an outage of the ledger."""
     on_sqlite = live.store == "sqlite"
-    owner: Any = SqliteTransaction if on_sqlite else PostgresTransaction
-    name = "_finish" if on_sqlite else "_answer_to_commit"
+    owner: Any = SqliteTransaction if on_sqlite else AsyncpgWire
+    name = "_finish" if on_sqlite else "tell_last"
     send, bury = getattr(owner, name), live.ledger.bury
     buries, inside = asyncio.Event(), asyncio.Event()
 
@@ -94,7 +95,7 @@ async def test_a_worker_that_fails_during_the_commit_of_a_tombstone_ends(
     monkeypatch.setattr(loops_module, "CANCELS_AT_MOST", 1)
     await live.deliver("a")
     working = asyncio.create_task(live.worker().run())
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await inside.wait()
         [victim] = [task for task in asyncio.all_tasks() if task.get_name() == "landfast requeue"]
         victim.cancel()

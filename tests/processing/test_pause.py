@@ -12,8 +12,8 @@ from landfast.domain.event import Effect, Event
 from landfast.domain.ids import HandlerName
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.switch import SwitchKind
-from landfast.processing.conclude import PAUSED_LOOK_SECONDS
 from landfast.processing.fairness.pace import Pace
+from landfast.processing.settlements import PAUSED_LOOK_SECONDS
 from landfast.recovery.switches import resume
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert

@@ -11,6 +11,7 @@ import pytest
 from landfast.app.system_clock import SystemClock
 from landfast.domain.ids import WorkerId
 from landfast.domain.lifecycle import State
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +35,7 @@ async def test_a_poison_event_in_a_group_of_200_does_not_hurt_its_neighbours(sho
             "evt_117",
         ]
         process = await asyncio.create_subprocess_exec(*command, cwd=ROOT)
-        code = await asyncio.wait_for(process.wait(), 60)
+        code = await asyncio.wait_for(process.wait(), PATIENCE_SECONDS)
         if code == 0:
             break
         assert code == 9

@@ -12,6 +12,7 @@ from landfast.domain.event import Event
 from landfast.domain.ids import HandlerName, receipt_digest
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import ReceiptKey
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import INSERT, insert
 
@@ -24,7 +25,7 @@ def attempts_of(record: Any) -> list[tuple[str, int, str]]:
 async def test_a_renamed_receipt_column_stops_claims_and_doubles_nothing(shop: Shop) -> None:
     """A column was renamed at night: the dedup record cannot be written, so the order must not be either."""
     shop.on(name="create_order")(insert)
-    await shop.sql("ALTER TABLE landfast_receipt RENAME COLUMN outcome TO result_code")
+    await shop.sql(f"ALTER TABLE {shop.table('receipt')} RENAME COLUMN outcome TO result_code")
     await shop.deliver(*(f"evt_{n}" for n in range(10)))
     worker = shop.worker()
     for _ in range(3):
@@ -33,7 +34,7 @@ async def test_a_renamed_receipt_column_stops_claims_and_doubles_nothing(shop: S
     assert worker.breakers.infrastructure.is_open
     assert await shop.orders() == []
     assert set(await shop.states()) <= {State.READY, State.DELAYED}
-    await shop.sql("ALTER TABLE landfast_receipt RENAME COLUMN result_code TO outcome")
+    await shop.sql(f"ALTER TABLE {shop.table('receipt')} RENAME COLUMN result_code TO outcome")
     await shop.settle_down()
     assert await shop.orders() == sorted(f"evt_{n}" for n in range(10))
     for n in range(10):
@@ -187,7 +188,7 @@ async def test_handlers_that_are_slow_together_are_cut_into_smaller_transactions
     settlements = await worker._execution.execute(claims, Pace(size=12))
     await shop.inbox.settle(settlements)
     assert len(await shop.orders()) == 12 and await shop.states() == {State.DONE: 12}
-    [[transactions]] = await shop.sql("SELECT count(DISTINCT created_at) FROM landfast_receipt")
+    [[transactions]] = await shop.sql(f"SELECT count(DISTINCT created_at) FROM {shop.table('receipt')}")
     assert transactions >= 4  # three of 20 ms fill the 50 ms of a transaction
 
 
@@ -209,7 +210,7 @@ async def test_handlers_under_strict_isolation_are_run_again_on_conflict_and_bur
     await shop.deliver(*(f"evt_{n}" for n in range(30)))
     worker = shop.worker(hands=3)
     running = asyncio.create_task(worker.run())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while (await shop.states()) != {State.DONE: 30}:
             assert State.DEAD not in await shop.states()
             await asyncio.sleep(0.02)
@@ -255,7 +256,7 @@ async def test_a_slow_handler_that_holds_the_ledger_does_not_delay_acknowledgeme
     await shop.deliver("evt_1")
     draining = asyncio.create_task(shop.drain())
     await entered.wait()
-    await asyncio.wait_for(shop.deliver(*(f"more_{n}" for n in range(50))), 5)
+    await asyncio.wait_for(shop.deliver(*(f"more_{n}" for n in range(50))), PATIENCE_SECONDS)
     assert not draining.done()
     go_on.set()
     await draining

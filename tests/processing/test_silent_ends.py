@@ -24,6 +24,7 @@ from landfast.processing.effects.loop import EffectLoop
 from landfast.processing.hands import Hands
 from landfast.processing.settle import Settler
 from landfast.processing.worker import Worker
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
 from tests.processing.test_worker import running, until
@@ -243,7 +244,7 @@ async def test_a_handler_that_never_ends_is_left_behind_where_its_process_must_l
             await until(lambda: live.state_is("good", State.DONE), "its hand has another")
         finally:
             let_go.set()  # nothing else ends it
-        await asyncio.wait_for(gone.wait(), 20)
+        await asyncio.wait_for(gone.wait(), PATIENCE_SECONDS)
         await until(lambda: not left, "it ended after all")
     assert await live.orders() == ["good"], "its transaction was taken away"
     assert "still_running_after_its_deadline" in caplog.text and "stubborn" in caplog.text
@@ -283,7 +284,7 @@ async def test_a_loop_that_ends_while_nobody_stops_it_ends_the_worker_with_an_er
     owner, name = LOOPS[loop]
     monkeypatch.setattr(owner, name, ends)
     with pytest.raises(LoopEndedError, match=loop):
-        await asyncio.wait_for(sqlite_live.worker(hands=2).run(), 20)
+        await asyncio.wait_for(sqlite_live.worker(hands=2).run(), PATIENCE_SECONDS)
     assert f'loop="{loop}"' in caplog.text or f"loop={loop}" in caplog.text
 
 
@@ -300,6 +301,6 @@ async def test_a_worker_that_is_cancelled_ends_without_an_alarm(live: Shop, capl
     await entered.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(task, 20)
+        await asyncio.wait_for(task, PATIENCE_SECONDS)
     assert "worker_loop_ended" not in caplog.text
     assert await live.state("evt_1") is State.CLAIMED

@@ -16,6 +16,7 @@ from landfast.domain.lifecycle import State
 from landfast.domain.outcome import ReceiptKey
 from landfast.processing.control import gate, suspects
 from landfast.processing.worker import Worker
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
 from tests.processing.test_worker import live, running, until
@@ -86,7 +87,7 @@ async def test_a_suspect_that_a_stop_cuts_short_is_given_back_and_not_counted(li
         @live.on(deadline=60.0)
         def create_order(event: Event, tx: Any) -> None:
             entered.set()
-            let_go.wait(20)
+            let_go.wait(PATIENCE_SECONDS)
 
     await make_suspects(live, "evt_1")
     for _ in range(4):
@@ -132,7 +133,7 @@ async def test_where_suspects_have_a_process_a_worker_tells_of_them_and_holds_no
         await entered.wait()
         for _ in range(2):
             told.clear()
-            await asyncio.wait_for(told.wait(), 20)  # as long as there are any
+            await asyncio.wait_for(told.wait(), PATIENCE_SECONDS)  # as long as there are any
         if live.store == "sqlite":  # which has one writer
             leave.set()
         await live.deliver("evt_quick")
@@ -181,10 +182,10 @@ async def test_a_worker_that_fails_around_a_suspect_counts_nothing_against_it(li
     await make_suspects(live, "evt_1")
     worker = live.worker()
     task = asyncio.create_task(worker.run())
-    await asyncio.wait_for(entered.wait(), 20)
+    await asyncio.wait_for(entered.wait(), PATIENCE_SECONDS)
     next(each for each in asyncio.all_tasks() if each.get_name() == "landfast requeue").cancel()
     with pytest.raises(LoopEndedError):
-        await asyncio.wait_for(task, 20)
+        await asyncio.wait_for(task, PATIENCE_SECONDS)
     await worker.let_go()
     claim = await live.inbox.claim_suspect(token=token(DEAD, 9), lease=30)
     assert claim is not None and claim.crashes == 0
@@ -196,14 +197,14 @@ async def stopped_inside(worker: Worker, entered: threading.Event, where: str) -
     task = asyncio.create_task(worker.run_suspects() if where == "apart" else worker.run())
     await until(entered.is_set, "inside")
     worker.stop()
-    await asyncio.wait_for(task, 20)
+    await asyncio.wait_for(task, PATIENCE_SECONDS)
 
 
 async def stage_suspect(shop: Shop) -> None:
     """An effect named send_mail, whose worker died."""
     digest = ReceiptDigest(b"d" * 32)
     staged = StagedEffect("key_1", 1, digest, HandlerName("create_order"), "send_mail", b'{"to":"evt_1"}')
-    tx = await shop.ledger.begin(deadline=5.0)
+    tx = await shop.ledger.begin(deadline=PATIENCE_SECONDS)
     await tx.reserve([ReceiptKey(digest, HandlerName("create_order"), 1)])
     await tx.commit(results=(), effects=[staged])
     assert len(await shop.ledger.claim(token=token(DEAD, 1), lease=30, limit=5)) == 1

@@ -19,6 +19,7 @@ from landfast.processing.fairness.pace import Pace
 from landfast.processing.invoke import kill_this_process
 from landfast.processing.worker import Worker
 from landfast.wakeups.local import LocalWakeup
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
 
@@ -39,11 +40,11 @@ async def running(shop: Shop, **options: Any) -> AsyncIterator[Worker]:
         yield worker
     finally:
         worker.stop()
-        await asyncio.wait_for(task, 20)
+        await asyncio.wait_for(task, PATIENCE_SECONDS)
 
 
 async def until(condition: Callable[[], Any], what: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             value = condition()
             if await value if asyncio.iscoroutine(value) else value:
@@ -262,9 +263,9 @@ async def test_a_worker_that_is_stopped_while_the_inbox_is_away_waits_for_no_set
         await live.inbox.abandon(worker=WorkerId(b"crashing"))
     worker = live.worker(hands=1)
     task = asyncio.create_task(worker.run())
-    await asyncio.wait_for(tried.wait(), 20)
+    await asyncio.wait_for(tried.wait(), PATIENCE_SECONDS)
     worker.stop()
-    done, _ = await asyncio.wait([task], timeout=5)
+    done, _ = await asyncio.wait([task], timeout=PATIENCE_SECONDS)
     task.cancel()
     assert done, "it waits for the inbox"
     live.inbox.settle = settle
@@ -290,9 +291,9 @@ async def test_a_worker_that_is_stopped_does_not_wait_for_an_inbox_that_says_not
     await live.deliver("evt_1")
     worker = live.worker(hands=1)
     task = asyncio.create_task(worker.run())
-    await asyncio.wait_for(tried.wait(), 20)
+    await asyncio.wait_for(tried.wait(), PATIENCE_SECONDS)
     worker.stop()
-    await asyncio.wait_for(task, 20)
+    await asyncio.wait_for(task, PATIENCE_SECONDS)
     assert await live.state("evt_1") is State.CLAIMED
 
 

@@ -27,7 +27,10 @@ from landfast.intake.source import Source
 from landfast.ports.provider import Secret
 from landfast.processing.conclude import Conclusion
 from landfast.processing.control.breakers import Breakers
+from landfast.processing.control.dependencies import Dependencies
+from landfast.processing.control.switches import Pauses
 from landfast.processing.effects.perform import Performance
+from landfast.processing.effects.step import Steps
 from landfast.processing.execute import Execution
 from landfast.processing.fairness.pace import Pace
 from landfast.processing.group import Grouping
@@ -113,7 +116,7 @@ class Floor:
         """Time passes only here. PostgreSQL's clock stands still, too: nothing is due by itself on a slow machine."""
         self.shop.clock.advance(seconds)
         if self.shop.store == "postgres":
-            for name in ("landfast.clock", "landfast_clock"):
+            for name in ("landfast.clock", "landfast_ledger.clock"):
                 await self.session.execute(
                     f"CREATE OR REPLACE FUNCTION {name}() RETURNS timestamptz LANGUAGE sql STABLE "
                     f"AS $$ SELECT timestamptz '{self.shop.clock.now().isoformat()}' $$"
@@ -183,7 +186,10 @@ class Floor:
     async def perform(self, claimed: list[ClaimedEffect]) -> None:
         chance = SeededChance(self.hands)
         ledger, registry, clock = self.shop.ledger, self.shop.registry, self.shop.clock
-        performance = Performance(ledger, registry, clock, chance, self.threads, Watch(_hung))
+        watch = Watch(_hung)
+        steps = Steps(ledger, ledger, registry, clock, self.threads, watch)
+        dependencies = self._dependencies(Breakers(clock))
+        performance = Performance(ledger, registry, clock, chance, self.threads, watch, dependencies, steps)
         async for _ in performance.perform(claimed):
             pass
 
@@ -201,9 +207,11 @@ class Floor:
         ledger, clock = self.shop.ledger, self.shop.clock
         transactor = Transactor(ledger, registry, clock, self.threads, Watch(_hung))
         conclusion = Conclusion(ledger, clock, SeededChance(hand.number))
-        breakers = Breakers(clock)
-        grouping = Grouping(transactor, ledger, lambda: False, breakers)
+        grouping = Grouping(transactor, ledger, lambda: False, self._dependencies(Breakers(clock)))
         return Execution(Preparation(self.shop.inbox_id, registry, clock), grouping, conclusion)
+
+    def _dependencies(self, breakers: Breakers) -> Dependencies:
+        return Dependencies(breakers, self.shop.inbox, {}, Pauses())
 
     async def _create_order(self, event: Event, tx: Any) -> None:
         await tx.execute(WRITE, event.key, "create_order", event.run)

@@ -27,8 +27,8 @@ from tests.properties.ground import Ground
 from tests.servers import Postgres
 
 EXAMPLES = int(os.environ.get("LANDFAST_EXAMPLES", "0"))
-IN_MAKE_TEST = {"sqlite": 50, "postgres": 10}
-"""What 40 seconds on two busy cores allow for both stores together."""
+IN_MAKE_TEST = {"sqlite": 25, "postgres": 5}
+"""What 20 seconds on two busy cores allow for both stores together; `make soak` has the others."""
 STEPS = 50
 TROUBLES = 5
 EVENTS = 2

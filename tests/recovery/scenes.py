@@ -16,6 +16,7 @@ from landfast.ports.ledger import Ledger
 from landfast.recovery.proof import Proof, prove
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import deliveries, failure, settlement, token
+from tests.patience import PATIENCE_SECONDS
 
 _numbers = itertools.count(1)
 HANDLER = HandlerName("create_order")
@@ -43,7 +44,7 @@ async def receive(
     inbox: Inbox, ledger: Ledger, events: Sequence[Delivery], *, run: int = 1, handler: HandlerName = HANDLER
 ) -> None:
     """Commit a done receipt for each."""
-    transaction = await ledger.begin(deadline=5)
+    transaction = await ledger.begin(deadline=PATIENCE_SECONDS)
     await transaction.reserve([(await key_of(inbox, event, run=run))._replace(handler=handler) for event in events])
     await transaction.commit(results=[], effects=[])
 

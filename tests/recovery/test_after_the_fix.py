@@ -10,10 +10,11 @@ import pytest
 from landfast import Event, Inbox, Transaction
 from landfast.domain.filter import Filter
 from landfast.domain.ids import HandlerName, receipt_digest
+from landfast.domain.job import JobState, Plan
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
+from landfast.operations.replay_jobs import begin, carry_out
 from landfast.recovery.proof import prove
-from landfast.recovery.replay import replay
 from landfast.testing import TestInbox
 from tests.recovery.scenes import settle_all
 
@@ -43,10 +44,12 @@ async def test_2400_dead_letters_become_2400_orders_after_the_fix(
         await t.drain()
         assert t.ledger.execute("SELECT count(*) FROM orders").fetchone()[0] == 0
 
-        progress = await replay(t.archive, DEAD, forced=False, who="selma", clock=inbox.clock)
+        job = await begin(t.archive, DEAD, Plan("", "selma"), chance=inbox.chance, now=inbox.clock.now())
+        ended = await carry_out(t.archive, job.id, clock=inbox.clock, chance=inbox.chance)
         await t.drain()
 
-        assert progress.replayed == CROWD
+        assert ended is not None
+        assert (ended.replayed, ended.state) == (CROWD, JobState.FINISHED)
         orders = t.ledger.execute("SELECT count(*), count(DISTINCT event) FROM orders").fetchone()
         assert tuple(orders) == (CROWD, CROWD)
         proof = await prove(stores.inbox, stores.ledger, clock=inbox.clock, chance=inbox.chance)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ async def old(
         await inbox.open()
         await inbox.migrate()
     if request.param == "sqlite":
-        with sqlite3.connect(tmp_path / "old.db") as connection:
+        with closing(sqlite3.connect(tmp_path / "old.db")) as connection, connection:
             for table, columns in SQLITE_ROWS.items():
                 connection.execute(SQLITE.format(events=EVENTS, table=table, columns=columns))
         connection.close()
@@ -87,7 +88,7 @@ async def test_events_of_before_are_counted_once_and_proven_by_what_was_attempte
 ) -> None:
     identity = await old.identity()
     digests = [receipt_digest(identity, "shop", f"evt_{n}") for n in range(1, EVENTS + 1)]
-    with sqlite3.connect(tmp_path / "ledger.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection, connection:
         receipts = "INSERT INTO landfast_receipt VALUES (?, ?, 1, 'done', NULL, 0)"
         connection.executemany(receipts, [(digest, "create_order") for digest in digests[1:]])
         connection.execute(receipts, (digests[0], "somebody_else"))
@@ -100,7 +101,7 @@ async def test_events_of_before_are_counted_once_and_proven_by_what_was_attempte
     assert (census.events, census.states[State.DONE], census.states[State.READY]) == (EVENTS + 3, EVENTS, 3)
     proof = await proven(old, ledger)
     assert (proof.lost, proof.unproven, proof.audit.looked_at) == (1, ("shop/evt_1",), EVENTS)
-    with sqlite3.connect(tmp_path / "ledger.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection, connection:
         connection.execute(receipts, (digests[0], "create_order"))
     connection.close()
     assert (await proven(old, ledger)).holds

@@ -20,6 +20,7 @@ from landfast.recovery.audit import Audit
 from landfast.recovery.proof import Equation, Proof, Recount, conclude
 from landfast.testing.factory import delivery, event_in
 from tests.inboxes.sqlite_bench import by_hand
+from tests.patience import PATIENCE_SECONDS
 from tests.recovery.scenes import bury, key_of, proven, receive, settle_all, store
 
 CRM = HandlerName("update_crm")
@@ -63,7 +64,7 @@ async def test_the_equations_hold_over_real_stores(inbox: SqliteInbox, ledger: S
     await store(inbox, 1, prefix="ready")
     await event_in(inbox, State.HELD, delivery("late"))
     await told(inbox, SourceTally(received=21, stored=9, duplicate=9, rejected=3))
-    states = "ready 1 + claimed 0 + delayed 0 + unhandled 0 + held 1 + paused 0 + done 5 + dead 2"
+    states = "ready 1 + claimed 0 + delayed 0 + unhandled 0 + held 1 + paused 0 + parked 0 + queued 0 + done 5 + dead 2"
     lines = [
         "received 21 = stored 9 + duplicate 9 + rejected 3",
         "in the inbox 9 = acknowledged 9",
@@ -178,9 +179,9 @@ async def test_a_proof_waits_for_no_handler_that_writes(
     writers = [apsw.Connection(str(tmp_path / file)) for file in ("inbox.db", "ledger.db")]
     for writer in writers:
         writer.execute("BEGIN IMMEDIATE")
-    assert await asyncio.wait_for(ledger.bind(identity), 2) == name
-    assert await asyncio.wait_for(inbox.bind_ledger("another"), 2) == name
-    assert (await asyncio.wait_for(proven(inbox, ledger), 2)).holds
+    assert await asyncio.wait_for(ledger.bind(identity), PATIENCE_SECONDS) == name
+    assert await asyncio.wait_for(inbox.bind_ledger("another"), PATIENCE_SECONDS) == name
+    assert (await asyncio.wait_for(proven(inbox, ledger), PATIENCE_SECONDS)).holds
     for writer in writers:
         writer.close()
 

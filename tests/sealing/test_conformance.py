@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from landfast.testing.conformance.inbox.erase import EraseConformance
+from landfast.testing.conformance.inbox.failures import FailureConformance
 from landfast.testing.conformance.inbox.find import FindConformance
 from landfast.testing.conformance.inbox.memory import MemoryConformance
+from landfast.testing.conformance.inbox.operator_log import OperatorLogConformance
 from landfast.testing.conformance.inbox.record import RecordConformance
 from landfast.testing.conformance.ledger.effects import EffectConformance
 from landfast.testing.conformance.ledger.erase import EraseConformance as LedgerEraseConformance
@@ -23,7 +25,14 @@ from tests.servers import Postgres
 MASTER = bytes(range(32))
 
 
-class InboxConformance(RecordConformance, FindConformance, MemoryConformance, EraseConformance):
+class InboxConformance(
+    RecordConformance,
+    FindConformance,
+    FailureConformance,
+    MemoryConformance,
+    EraseConformance,
+    OperatorLogConformance,
+):
     """Those parts in which bodies, headers or texts go in or out."""
 
 

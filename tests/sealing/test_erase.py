@@ -27,6 +27,7 @@ from landfast.ledgers.postgres import ledger as ledger_module
 from landfast.recovery.erase import erase, erase_again, erase_these, scrub
 from landfast.recovery.proof import prove
 from landfast.testing.clock import SeededChance
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 from tests.sealing.scenes import MASTER, deliver, files_with, fill
 
@@ -129,7 +130,7 @@ async def test_what_a_zombie_committed_after_an_erasure_is_erased_by_the_next(sh
     await deliver(shop, "good", CANARY)
     (event,) = await shop.inbox.find(Filter(entity="cus_9"), limit=9)
     key = ReceiptKey(receipt_digest(shop.inbox_id, event.source, event.key), HandlerName("good"), 1)
-    transaction = await shop.ledger.begin(deadline=5.0)
+    transaction = await shop.ledger.begin(deadline=PATIENCE_SECONDS)
     assert await transaction.reserve([key]) == [None]
     if shop.store == "postgres":  # in SQLite the erasure waits for it
         await _all(shop)

@@ -20,6 +20,7 @@ from landfast.journals.spool import Spool
 from landfast.sealing import Seal
 from landfast.testing.clock import ManualClock, SeededChance
 from landfast.testing.factory import deliveries
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import STORES, Shop
 from tests.sealing.scenes import MASTER, OTHER, deliver
 from tests.shops import until
@@ -59,7 +60,7 @@ async def test_a_worker_without_the_master_key_leaves_an_effect_to_those_who_hav
     shop.effect(mail, attempts=1)
     await shop.open()
     digest = receipt_digest(shop.inbox_id, "stripe", "evt_1")
-    transaction = await shop.ledger.begin(deadline=5.0)
+    transaction = await shop.ledger.begin(deadline=PATIENCE_SECONDS)
     assert await transaction.reserve([ReceiptKey(digest, HandlerName("good"), 1)]) == [None]
     staged = StagedEffect("key", 1, digest, HandlerName("good"), "mail", b'{"to":"a name"}')
     await transaction.commit(results=(), effects=[staged])

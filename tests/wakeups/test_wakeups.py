@@ -19,12 +19,14 @@ from landfast.wakeups.datagram import LISTENERS, DatagramWakeup
 from landfast.wakeups.debounce import Debounce
 from landfast.wakeups.local import LocalWakeup
 from landfast.wakeups.notify import NotifyWakeup
+from tests.patience import PATIENCE_SECONDS
 from tests.servers import Postgres
 
-LONG = 20.0
+INBOX = InboxId(b"i" * 16)
+LONG = 2 * PATIENCE_SECONDS
 """Seconds that no test waits out: returning much earlier shows that a nudge was heard."""
 
-KINDS = ["local", "notify", "abstract datagram", "datagram in a folder"]
+KINDS = ["local", "notify", "notify behind a pooler", "abstract datagram", "datagram in a folder"]
 
 
 @pytest.fixture
@@ -40,10 +42,14 @@ def make(request: pytest.FixtureRequest, folder: Path) -> Callable[[], Wakeup]:
     if request.param == "local":
         only = LocalWakeup()
         return lambda: only
+    inbox = InboxId(os.urandom(16))
     if request.param == "notify":
         dsn = request.getfixturevalue("database")
-        return lambda: NotifyWakeup(dsn)
-    inbox = InboxId(os.urandom(16))
+        return lambda: NotifyWakeup(dsn, inbox)
+    if request.param == "notify behind a pooler":
+        request.getfixturevalue("database")
+        pooled = request.getfixturevalue("pgbouncer").dsn(request.getfixturevalue("database_name"))
+        return lambda: NotifyWakeup(pooled, inbox)
     where = folder if request.param == "datagram in a folder" else None
     return lambda: DatagramWakeup(inbox, folder=where)
 
@@ -112,13 +118,15 @@ async def test_a_storm_becomes_one_message_now_and_one_afterwards() -> None:
 
 
 async def test_notify_without_a_server_is_quiet_and_its_waits_end(folder: Path) -> None:
-    async with _open(NotifyWakeup(f"postgresql://nobody@/none?host={folder}")) as (wakeup,):
-        wakeup.nudge()
-        await wakeup.wait(0.05)
+    wakeup = NotifyWakeup(f"postgresql://nobody@/none?host={folder}", INBOX)
+    await wakeup.open()
+    wakeup.nudge()
+    await wakeup.wait(0.05)
+    await wakeup.close()
 
 
 async def test_notify_hears_again_after_the_server_was_lost(postgres: Postgres, database: str) -> None:
-    async with _open(NotifyWakeup(database), NotifyWakeup(database)) as (worker, intake):
+    async with _open(NotifyWakeup(database, INBOX), NotifyWakeup(database, INBOX)) as (worker, intake):
         postgres.stop()
         try:
             intake.nudge()
@@ -132,7 +140,7 @@ async def test_notify_hears_again_after_the_server_was_lost(postgres: Postgres, 
 
 
 async def test_notify_connects_again_when_its_backend_is_killed(postgres: Postgres, database: str) -> None:
-    async with _open(NotifyWakeup(database)):
+    async with _open(NotifyWakeup(database, INBOX)):
         (before,) = _connected(postgres)
         postgres.execute(f"SELECT pg_terminate_backend({before})")
         await _until(lambda: bool(_connected(postgres) - {before}))
@@ -174,7 +182,7 @@ async def _open(*wakeups: Wakeup) -> AsyncIterator[tuple[Wakeup, ...]]:
             stack.push_async_callback(wakeup.close)
             await wakeup.open()
             if isinstance(wakeup, NotifyWakeup):  # it rings once when it listens: from there on only nudges do
-                await wakeup.wait(0.5)
+                await wakeup.wait(LONG)
         yield wakeups
 
 

@@ -15,9 +15,13 @@ from landfast.web.http.listener import listen
 from landfast.web.http.protocol import Connection
 from landfast.web.http.server import HttpServer
 from tests.intake.desk import SECRET, Desk
+from tests.patience import PATIENCE_SECONDS
 
-PATIENCE = 5.0
+PATIENCE = PATIENCE_SECONDS
 """Seconds until a test gives up on bytes that do not come."""
+
+GRACE = 5.0
+"""Seconds for what a test left open on purpose."""
 
 
 class Reply(NamedTuple):
@@ -64,7 +68,7 @@ class Shop:
         self.desk.recorder.gate.set()  # a test that failed may have left it shut
         if self.is_open:
             self.is_open = False
-            await self.server.stop(grace=PATIENCE)
+            await self.server.stop(grace=GRACE)
         await self.desk.group.close()
 
     async def connect(self, **options: Any) -> Client:

@@ -19,6 +19,7 @@ import msgspec
 
 from bench.load.slow import Crowd, Gone
 from landfast.demo.load import Connection
+from tests.patience import PATIENCE_SECONDS
 from tests.shops import SECRET, Shop
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,7 +129,7 @@ class Spike:
             sock.setblocking(False)
             head = b""
             try:
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(PATIENCE_SECONDS):
                     await loop.sock_connect(sock, ("127.0.0.1", self.port))
                     with contextlib.suppress(OSError):  # refused in the middle, and the answer is there to be read
                         for piece in request:

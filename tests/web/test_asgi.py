@@ -140,7 +140,7 @@ async def test_a_slow_body_gets_408(desk: Desk) -> None:
 
 async def test_a_body_that_keeps_coming_gets_more_time_and_none_for_later() -> None:
     loop = asyncio.get_running_loop()
-    async with asyncio.timeout(5.0) as within:
+    async with asyncio.timeout(Limits().request_seconds / 2) as within:
         await asyncio.sleep(0)
         arriving = ArrivingBody(within)
         times = [arriving.deadline]
@@ -175,9 +175,9 @@ async def test_a_body_beyond_all_of_the_budget_gives_way_itself() -> None:
 
 
 async def test_the_address_and_the_scheme_are_those_that_the_server_gives(desk: Desk) -> None:
-    head = asgi._head({"method": "POST", "path": "/", "headers": [], "client": ("2001:db8::7", 5), "scheme": "https"})
+    head = asgi.head_of({"method": "POST", "path": "/", "headers": [], "client": ("2001:db8::7", 5), "scheme": "https"})
     assert (head.peer, head.is_secure) == ("2001:db8::7", True)
-    head = asgi._head({"method": "POST", "path": "/", "headers": [], "client": None})
+    head = asgi.head_of({"method": "POST", "path": "/", "headers": [], "client": None})
     assert (head.peer, head.is_secure) == ("", False)
 
 

@@ -14,6 +14,7 @@ from landfast.providers.profile import Profile
 from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.signing import signed_request
 from tests.intake.desk import Desk
+from tests.patience import PATIENCE_SECONDS
 from tests.providers.keypairs import pair
 
 # Not https, so that nothing is ever fetched from there: each try fails by itself.
@@ -34,7 +35,7 @@ async def test_every_sender_is_answered_while_a_key_is_known_not_to_be_there(ope
     desk = Desk(sources=(Source("made-up", PROFILE, (Secret("whom", b"sender"),)),))
     post = request(desk.clock.now().timestamp())
     client = await (await open_shop(desk=desk)).connect()
-    async with asyncio.timeout(10):  # the first waits for the fetch; to all others it is refused at once
+    async with asyncio.timeout(PATIENCE_SECONDS):  # the first waits for the fetch; to all others it is refused at once
         assert [(await client.ask(post)).status for _ in range(3)] == [503] * 3
         await client.send(post * 3)
         assert [(await client.reply()).status for _ in range(3)] == [503] * 3

@@ -15,8 +15,9 @@ from landfast.domain.errors import ConfigError
 from landfast.web.http import listener as module
 from landfast.web.http.listener import listen, refuse_newcomers, see_in_the_last
 from tests.handshakes import begin_to_connect, handshakes, is_connected, let_through
+from tests.patience import PATIENCE_SECONDS
 
-FAR_OFF = 60.0
+FAR_OFF = 5 * PATIENCE_SECONDS
 
 
 @pytest.fixture(params=["127.0.0.1", "::1"])
@@ -74,11 +75,18 @@ def test_who_has_connected_can_still_be_accepted_and_who_comes_later_is_refused(
             listener.accept()
         accepted.close()
         listener.close()
-        assert select.select([], [late], [], 10)[1], "it knocks again after a second, and is told"
+        assert select.select([], [late], [], PATIENCE_SECONDS)[1], "it knocks again after a second, and is told"
         assert late.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == errno.ECONNREFUSED
 
 
+@pytest.fixture
+def far_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for handshakes waits for longer than the test."""
+    monkeypatch.setattr(module, "HANDSHAKE_SECONDS", FAR_OFF)
+
+
 @pytest.mark.req("R3")
+@pytest.mark.usefixtures("far_off")
 async def test_a_handshake_that_had_begun_is_waited_for_and_the_sender_is_heard(loopback: socket.socket) -> None:
     port = loopback.getsockname()[1]
     with begin_to_connect(port) as sender:
@@ -88,9 +96,9 @@ async def test_a_handshake_that_had_begun_is_waited_for_and_the_sender_is_heard(
         done, _ = await asyncio.wait([seeing_in], timeout=5 * module.LOOK_SECONDS)
         assert not done, "somebody is about to come"
         let_through(sender)
-        assert await asyncio.to_thread(is_connected, sender, within=10)
+        assert await asyncio.to_thread(is_connected, sender, within=PATIENCE_SECONDS)
         sender.sendall(b"from far away")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             accepted, _ = await asyncio.get_running_loop().sock_accept(loopback)
             await seeing_in
             with accepted:
@@ -103,21 +111,21 @@ async def test_a_sender_that_never_completes_its_handshake_is_waited_for_only_so
     monkeypatch.setattr(module, "HANDSHAKE_SECONDS", 0.1)
     with begin_to_connect(loopback.getsockname()[1]):
         refuse_newcomers(loopback)
-        async with asyncio.timeout(FAR_OFF / 2):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await see_in_the_last(loopback, within=FAR_OFF)
 
 
+@pytest.mark.usefixtures("far_off")
 async def test_where_nobody_is_about_to_come_it_takes_two_looks(listener: socket.socket) -> None:
-    now = asyncio.get_running_loop().time
     refuse_newcomers(listener)
-    began = now()
-    await see_in_the_last(listener, within=FAR_OFF)
-    assert now() - began < module.HANDSHAKE_SECONDS
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await see_in_the_last(listener, within=FAR_OFF)
 
 
+@pytest.mark.usefixtures("far_off")
 async def test_where_newcomers_are_not_refused_it_leaves_them_to_others(loopback: socket.socket) -> None:
     with begin_to_connect(loopback.getsockname()[1]), socket.create_connection(loopback.getsockname()):
-        async with asyncio.timeout(module.HANDSHAKE_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await see_in_the_last(loopback, within=FAR_OFF)
 
 

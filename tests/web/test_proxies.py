@@ -22,6 +22,7 @@ import pytest
 from landfast.domain.delivery import Head
 from landfast.intake.receive import Admitted
 from tests.intake.desk import body
+from tests.patience import PATIENCE_SECONDS
 from tests.web.client import PATIENCE, Shop
 from tests.web.hostile import BODY, CLOSED, FINE, KEPT, Build
 
@@ -65,7 +66,7 @@ AT_ONCE = 40
 ANSWER_SECONDS = 0.3
 """For an answer to a request that may never get one: proxies wait for the rest of what is incomplete."""
 
-STARTS_WITHIN = 10.0
+STARTS_WITHIN = PATIENCE_SECONDS
 ENOUGH = 100
 
 TAIL = b"POST /in/stripe HTTP/1.1\r\nHost: shop.example\r\nContent-Length: 0\r\nX-Tail: 1\r\n\r\n"

@@ -19,10 +19,11 @@ from landfast.web.http.connections import Limits
 from landfast.web.http.listener import listen, refuse_newcomers
 from landfast.web.http.server import HttpServer
 from tests.intake.desk import Desk, body
+from tests.patience import PATIENCE_SECONDS
 from tests.web.client import Client, Shop
 
 HEALTH = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
-FAR_OFF = 60.0
+FAR_OFF = 5 * PATIENCE_SECONDS
 """Seconds: a grace that no test lives to see the end of."""
 OpenShop = Callable[..., Any]
 
@@ -223,12 +224,12 @@ async def test_a_tls_handshake_that_has_not_begun_when_we_stop_ends_in_an_answer
 
 
 async def test_a_tls_handshake_that_fails_is_waited_for_no_longer(open_shop: OpenShop, tls: ssl.SSLContext) -> None:
-    shop = await open_shop(tls=tls)
+    shop = await open_shop(tls=tls, limits=Limits(handshake_seconds=FAR_OFF))
     client = await shop.connect()
     refuse_newcomers(shop.listener)
     stopping = asyncio.ensure_future(shop.server.stop(grace=FAR_OFF))
     await client.send(HEALTH)
-    async with asyncio.timeout(shop.server.connections.limits.handshake_seconds / 2):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await stopping
 
 
@@ -236,10 +237,10 @@ async def test_a_tls_handshake_that_outlasts_the_grace_holds_nobody_up(
     open_shop: OpenShop, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server_module, "CUT_SECONDS", 0.05)
-    shop = await open_shop(tls=tls)
+    shop = await open_shop(tls=tls, limits=Limits(handshake_seconds=FAR_OFF))
     await shop.connect()
     refuse_newcomers(shop.listener)
-    async with asyncio.timeout(shop.server.connections.limits.handshake_seconds / 2):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await shop.server.stop(grace=0.2)
 
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from landfast.domain.answer import Answer
 from landfast.domain.census import SourceTally
 from landfast.domain.errors import FramingError
+from landfast.intake.large import LARGE_BYTES
+from landfast.intake.receive import Admitted, Answered
 from landfast.intake.source import Source
 from landfast.web.http.bodies import CHUNKS_IN_A_TURN, MEAN_CHUNK_BYTES, SMALL_CHUNKS, ChunkedBody
-from landfast.web.http.connections import Connections, Limits
-from landfast.web.http.protocol import STEPS_IN_A_TURN, Connection
+from landfast.web.http.connections import OTHERS_SHARE, SECONDS_BETWEEN_TURNS, TURNS_AT_A_TIME, Connections, Limits
+from landfast.web.http.protocol import LARGE_BODY_BYTES, PIPELINED_TURNS_AT_MOST, STEPS_IN_A_TURN, Connection
 from tests.fuzz.protocol import Wire
 from tests.intake.desk import Desk, body, source
+from tests.patience import PATIENCE_SECONDS
 from tests.web.client import Shop, in_chunks
 
 HEALTH = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -46,16 +51,153 @@ class Line:
 
 async def test_a_few_requests_are_answered_in_a_turn_and_the_transport_does_not_read_on() -> None:
     line = Line()
-    line.connection.data_received(HEALTH * 9_000)
+    line.connection.data_received(HEALTH * 50)
     assert len(line.wire.answers) == STEPS_IN_A_TURN and line.wire.is_paused
     line.connection.data_received(HEALTH)  # TLS had decrypted that already
     line.connection.resume_writing()
     assert len(line.wire.answers) == STEPS_IN_A_TURN
-    await asyncio.sleep(0)
+    await line.turns_until(lambda: len(line.wire.answers) > STEPS_IN_A_TURN)
     assert len(line.wire.answers) == 2 * STEPS_IN_A_TURN and line.wire.is_paused
     turns = await line.turns_until(lambda: not line.wire.is_paused)
-    assert len(line.wire.answers) == 9_001
-    assert turns >= 9_001 // STEPS_IN_A_TURN - 2
+    assert len(line.wire.answers) == 51
+    assert turns >= 51 // STEPS_IN_A_TURN // TURNS_AT_A_TIME - 2
+
+
+async def test_who_never_waits_for_an_answer_is_told_to_close() -> None:
+    line = Line()
+    line.connection.data_received(HEALTH * 900)
+    await line.turns_until(lambda: b"connection: close" in line.wire.answers[-1])
+    assert len(line.wire.answers) == PIPELINED_TURNS_AT_MOST * STEPS_IN_A_TURN + 1
+    waiting = Line()
+    for _ in range(100):  # and who waits is not
+        waiting.connection.data_received(HEALTH * STEPS_IN_A_TURN)
+        await waiting.turns_until(lambda: not waiting.connection._is_in_line)
+    assert not any(b"connection: close" in answer for answer in waiting.wire.answers)
+
+
+async def test_many_who_pipeline_share_what_one_would_have() -> None:
+    first, *others = lines = [Line() for _ in range(16)]
+    for other in others:
+        other.connection._connections = first.connections
+    for line in lines:
+        line.connection.data_received(HEALTH * 60)
+    for served in range(1, 30):
+        first.connections.line.serve()
+        answers = sum(len(line.wire.answers) for line in lines)
+        assert answers == (16 + served * TURNS_AT_A_TIME) * STEPS_IN_A_TURN
+    assert (
+        max(len(line.wire.answers) for line in lines) <= min(len(line.wire.answers) for line in lines) + STEPS_IN_A_TURN
+    )
+
+
+async def test_a_large_body_waits_in_line_and_is_then_received_as_any_other() -> None:
+    line = Line()
+    request = _delivered(line.desk, body() + b" " * LARGE_BODY_BYTES)
+    line.connection.data_received(request[:-1])
+    assert await line.turns_until(lambda: not line.wire.is_paused)
+    line.connection.data_received(request[-1:])
+    assert not line.wire.answers and not line.desk.recorder.events
+    await line.turns_until(lambda: bool(line.wire.answers))
+    assert line.wire.answers[0].startswith(b"HTTP/1.1 200 ")
+    assert not line.wire.is_paused and line.desk.unproven.total == 0
+
+
+async def test_a_body_of_more_than_a_mebibyte_is_received_in_the_thread() -> None:
+    line = Line(source(body_limit=2 * LARGE_BYTES))
+    content = body() + b" " * LARGE_BYTES
+    request = _delivered(line.desk, content)
+    line.connection.data_received(request[:-1])
+    await line.turns_until(lambda: not line.wire.is_paused)
+    line.connection.data_received(request[-1:])
+    calls: list[object] = []
+    receive, later = line.desk.intake.large.receive, asyncio.get_running_loop().create_future()
+
+    def received(admitted: Admitted, whole: Callable[[], bytes], size: int, answered: Answered) -> None:
+        calls.append(size)
+
+        def told(answer: Answer) -> None:
+            answered(answer)
+            later.set_result(None)
+
+        receive(admitted, whole, size, told)
+
+    line.desk.intake.large.receive = received  # type: ignore[method-assign]  # watched, and then called
+    await line.turns_until(lambda: bool(line.wire.answers or calls))
+    assert calls == [len(content)] and not line.wire.answers
+    await asyncio.wait_for(later, PATIENCE_SECONDS)
+    assert line.wire.answers[0].startswith(b"HTTP/1.1 200 ")
+    assert not line.wire.is_paused and line.desk.unproven.total == 0
+
+
+async def test_half_of_a_chunks_head_after_a_large_body_waits_for_its_rest_and_in_no_line() -> None:
+    line = Line()
+    content = body() + b" " * LARGE_BODY_BYTES
+    head = _delivered(line.desk, content).partition(b"\r\nContent-Length")[0]
+    request = head + b"\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0" % (len(content), content)
+    line.connection.data_received(request)
+    await line.turns_until(lambda: not line.wire.is_paused)
+    line.connection.data_received(b"\r\n\r\n")
+    assert not line.wire.answers
+    await line.turns_until(lambda: bool(line.wire.answers))
+    assert line.wire.answers[0].startswith(b"HTTP/1.1 200 ")
+
+
+async def test_who_leaves_while_its_large_body_waits_is_not_received() -> None:
+    line = Line()
+    request = _delivered(line.desk, body() + b" " * LARGE_BODY_BYTES)
+    line.connection.data_received(request[:-1])
+    line.connection.data_received(request[-1:])
+    line.connection.connection_lost(None)
+    line.connections.line.serve()
+    assert not line.desk.recorder.events and line.desk.unproven.total == 0
+
+
+@pytest.mark.parametrize("empty_lines", [1, 2])
+async def test_there_is_patience_with_one_empty_line_in_pieces_as_in_one(empty_lines: int) -> None:
+    answers = []
+    for size in (1, 2, 3, 1000):
+        line = Line()
+        stream = b"\r\n" * empty_lines + HEALTH
+        for at in range(0, len(stream), size):
+            line.connection.data_received(stream[at : at + size])
+        answers += [answer.partition(b"\r\n")[0] for answer in line.wire.answers]
+    assert answers == [b"HTTP/1.1 200 OK" if empty_lines == 1 else b"HTTP/1.1 400 Bad Request"] * 4
+
+
+async def test_the_line_waits_twice_as_long_as_its_turns_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(asyncio.get_running_loop(), "call_later", lambda wait, _: waits.append(wait), raising=False)
+    line = Line()
+
+    def take_turn(seconds: float) -> None:
+        line.now += seconds
+
+    for seconds in (0.004, 0.0001, 0.0001, 0.0001):
+        line.connections.line.join(functools.partial(take_turn, seconds))
+    line.connections.line.serve()  # the first alone
+    line.connections.line.serve()  # two that are quick
+    assert waits == pytest.approx([SECONDS_BETWEEN_TURNS, OTHERS_SHARE * 0.004, SECONDS_BETWEEN_TURNS])
+
+
+async def test_whoever_joins_again_in_its_turn_does_not_double_its_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    coming: list[Callable[[], None]] = []
+    monkeypatch.setattr(asyncio.get_running_loop(), "call_later", lambda _, serve: coming.append(serve), raising=False)
+    line = Line().connections.line
+
+    def take_turn() -> None:
+        line.join(take_turn)
+
+    line.join(take_turn)
+    for _ in range(20):
+        (serve,) = coming
+        coming.clear()
+        serve()
+    assert len(coming) == 1
+
+
+def _delivered(desk: Desk, content: bytes) -> bytes:
+    head = ["POST /in/stripe HTTP/1.1", "Host: a", *[f"{n}: {v}" for n, v in desk.headers(content).items()]]
+    return "\r\n".join(head).encode() + b"\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content)
 
 
 @pytest.mark.parametrize("status", [404, 401, 405])

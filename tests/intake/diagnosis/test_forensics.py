@@ -32,10 +32,11 @@ from landfast.providers.schemes.algorithms import Hmac
 from landfast.testing.clock import ManualClock
 from landfast.testing.signing import sample, signed_request
 from tests.intake.desk import Desk
+from tests.patience import PATIENCE_SECONDS
 from tests.providers.keypairs import pair
 
 NOW = 1_767_323_045.0
-WITHIN = 30.0
+WITHIN = PATIENCE_SECONDS
 TEXT = "the secret of the sender"
 URL = "https://hooks.example.com/in/twilio"
 DATA = {"id": "evt_1", "type": "a/b & c", "name": "Zoë", "amount": 1.0, "n": [1, 2], "b": {"z": 1, "a": 2}}

@@ -21,6 +21,7 @@ from landfast.testing.factory import DAWN, deliveries, delivery
 from tests.inboxes.sqlite_bench import SqliteBench
 from tests.intake.desk import MemoryRecorder
 from tests.journals.spools import aside, opened, segments
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.req("R9")]
 
@@ -220,8 +221,8 @@ async def test_stopping_gives_a_batch_a_moment_and_then_gives_it_back(
         await spool.record(deliveries(3))
         drainer = Drainer(spool, inbox, clock=clock)
         drainer.start()
-        await asyncio.wait_for(inbox.entered.wait(), 10)
-        await asyncio.wait_for(drainer.close(), 10)
+        await asyncio.wait_for(inbox.entered.wait(), PATIENCE_SECONDS)
+        await asyncio.wait_for(drainer.close(), PATIENCE_SECONDS)
         assert len(await spool.take(500)) == 3, "what did not arrive was not given back"
 
 
@@ -290,6 +291,6 @@ async def test_stopping_twice_waits_for_nothing_the_second_time(
     async with opened(tmp_path) as spool:
         drainer = Drainer(spool, MemoryRecorder(), clock=ManualClock())
         drainer.start()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await drainer.close()
             await drainer.close()

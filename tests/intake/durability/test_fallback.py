@@ -25,6 +25,7 @@ from landfast.testing.clock import ManualClock
 from landfast.testing.factory import deliveries
 from tests.intake.desk import Desk, MemoryRecorder, body
 from tests.journals.spools import EIO, ENOSPC, MEBIBYTE, BrokenFiles, opened
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.req("R9", "R53")]
 
@@ -225,7 +226,7 @@ async def test_a_spool_that_hangs_keeps_nobody_from_an_inbox_that_is_back(
     monkeypatch.setattr(spool_module, "BATCH_SECONDS", 0.05)
     async with scene(tmp_path) as it:
         gate = threading.Event()
-        monkeypatch.setattr(it.files, "sync", lambda _descriptor: gate.wait(20))
+        monkeypatch.setattr(it.files, "sync", lambda _descriptor: gate.wait(PATIENCE_SECONDS))
         it.inbox.is_down = True
         draining = None
         try:

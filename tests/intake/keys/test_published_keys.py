@@ -43,6 +43,7 @@ from landfast.providers.schemes.jwt import JwtScheme
 from landfast.providers.signing import signed_request
 from landfast.testing.clock import ManualClock
 from tests.intake.desk import CountingWakeup, MemoryRecorder
+from tests.patience import PATIENCE_SECONDS
 
 PRIVATE = ec.generate_private_key(ec.SECP256R1())
 PEM = PRIVATE.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
@@ -202,7 +203,7 @@ async def test_fetches_that_hang_keep_no_other_providers_key_waiting() -> None:
 
     def fetch(url: str, _post: bytes | None) -> bytes:
         if "slow" in url:
-            hanging.wait(10)
+            hanging.wait(PATIENCE_SECONDS)
         return b"the keys"
 
     keys = PublishedKeys(ManualClock(), fetch)

@@ -10,6 +10,7 @@ from landfast.intake.policy.unproven import Unproven
 from landfast.intake.receive import Intake
 from landfast.testing.clock import ManualClock
 from tests.intake.keys.test_published_keys import Shelf, a_desk, delivered, shelf
+from tests.patience import PATIENCE_SECONDS
 
 __all__ = ["shelf"]
 
@@ -90,7 +91,7 @@ async def test_bodies_that_wait_for_a_key_are_in_the_same_budget(shelf: Shelf) -
 
 def _wait_for_keys_at(gate: threading.Event, intake: Intake, clock: ManualClock) -> None:
     def fetch(url: str, post: bytes | None) -> bytes:
-        gate.wait(5)
+        gate.wait(PATIENCE_SECONDS)
         raise OSError(f"{url} is not there, {post!r}")
 
     intake._keys = PublishedKeys(clock, fetch)

@@ -15,6 +15,7 @@ from landfast.processes import tls
 from landfast.processes.children.lifeline import Lifeline
 from landfast.processes.children.watchdog import Watchdog
 from landfast.processes.supervision import changed_files
+from tests.patience import PATIENCE_SECONDS
 
 
 def test_the_end_of_the_supervisor_ends_the_child_first_gently_then_by_force() -> None:
@@ -77,7 +78,7 @@ async def test_a_saved_file_of_the_application_is_noticed(tmp_path: Path, name: 
     (tmp_path / "package").mkdir()
     before = changed_files.snapshot(tmp_path)
     (tmp_path / name).write_text("x = 1")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         after = await changed_files.wait_for_change(tmp_path, before)
     assert list(after) == [tmp_path / name]
 

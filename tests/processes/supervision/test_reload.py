@@ -17,6 +17,7 @@ from landfast.demo.load import Connection
 from landfast.demo.sender import Sender
 from landfast.demo.servers import Serve
 from landfast.domain.lifecycle import State
+from tests.patience import PATIENCE_SECONDS
 from tests.processes.crowd import Crowd
 from tests.shops import ORDER, SECRET, Shop, sqlite_shop, until
 
@@ -143,7 +144,7 @@ async def test_a_terminal_that_is_closed_stops_it(shop: Shop) -> None:
     try:
         await until(lambda: _log(shop).count("process_ready role="), 2)
         os.close(ours)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             assert await process.wait() == 0
     finally:
         if process.returncode is None:

@@ -16,6 +16,7 @@ from landfast.processes.supervision.child import Child
 from landfast.processes.supervision.lives import News, ProcessKind
 from landfast.processes.supervision.supervisor import Supervisor
 from landfast.testing.clock import ManualClock, SeededChance
+from tests.patience import PATIENCE_SECONDS
 
 READY = "import socket,sys,time; s=socket.socket(fileno=int(sys.argv[-1])); s.send(b'!'); "
 FOREVER = READY + "s.recv(1)"
@@ -41,7 +42,7 @@ class Stage:
         self.supervisor = Supervisor(**given)  # type: ignore[arg-type]
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not condition():
                 await self._heard.wait()
                 self._heard.clear()
@@ -104,7 +105,7 @@ async def test_a_failing_abandon_does_not_keep_the_next_worker_from_starting(mon
 async def test_is_up_means_that_every_child_has_been_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage(FOREVER, monkeypatch=monkeypatch, intakes=2, workers=2)
     running = asyncio.create_task(stage.supervisor.run())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await stage.supervisor.is_up.wait()
     assert len(stage.pids("ready")) == 4
     stage.supervisor.stop()
@@ -127,13 +128,13 @@ async def test_kill_does_not_wait_for_the_grace(monkeypatch: pytest.MonkeyPatch)
     await stage.until(lambda: bool(stage.pids("ready")))
     stage.supervisor.stop()
     stage.supervisor.kill()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await running == 0
 
 
 async def test_a_child_that_refuses_to_start_ends_it_all_with_2(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage(REFUSES, monkeypatch=monkeypatch)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await stage.supervisor.run() == 2
     assert len(stage.started) == 1
 
@@ -299,7 +300,7 @@ async def test_a_child_that_waits_for_its_database_ends_nobody_and_is_tried_agai
 ) -> None:
     stage = Stage(WAITS, FOREVER, monkeypatch=monkeypatch)
     running = asyncio.create_task(stage.supervisor.run())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await stage.supervisor.is_up.wait()
     await stage.until(lambda: len(stage.pids("ready")) == 1)
     stage.supervisor.stop()

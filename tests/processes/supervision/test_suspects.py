@@ -25,6 +25,7 @@ from landfast.processes.supervision.child import Child
 from landfast.processes.supervision.lives import Lives, News, ProcessKind
 from landfast.processes.supervision.suspects import LONGEST_DELAY_IN_VAIN_SECONDS, LONGEST_DELAY_SECONDS, SuspectsKeeper
 from landfast.testing.clock import SeededChance
+from tests.patience import PATIENCE_SECONDS
 from tests.shops import ORDER, Shop, postgres_shop, until
 
 DEAD = WorkerId(b"deadwork")
@@ -63,8 +64,8 @@ async def test_a_poison_event_in_a_group_of_200_is_buried_within_seconds_and_hur
     async with shop.serving("--role", "worker") as serve:
         worker = await serve.worker()
         # Five processes start one after the other: seconds, and on a busy machine some more.
-        await until(lambda: shop.count(State.DONE), 199, within=90)
-        await until(lambda: shop.count(State.DEAD), 1, within=90)
+        await until(lambda: shop.count(State.DONE), 199, within=PATIENCE_SECONDS)
+        await until(lambda: shop.count(State.DEAD), 1, within=PATIENCE_SECONDS)
         assert await serve.worker() != worker, "it died once, among its neighbours"
         assert await serve.stop() == 0
     log = (shop.folder / "serve.log").read_text()
@@ -97,7 +98,7 @@ async def test_when_the_supervisor_is_killed_the_process_of_the_suspects_ends_to
     async with at_a_slow_suspect(shop) as (serve, _):
         os.kill(serve.pid, signal.SIGKILL)
         (shop.folder / "open").touch()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await serve.wait()  # its output ends when the last of its processes has
     assert await shop.count(State.DONE) == 1, "it finished what it had in hand"
 
@@ -204,10 +205,10 @@ async def test_one_that_is_being_started_is_renewed_too(monkeypatch: pytest.Monk
     stage = Stage(monkeypatch, FOREVER)
     stage.may_start.clear()
     stage.keeper.want()
-    await asyncio.wait_for(stage.is_starting.wait(), 5)
+    await asyncio.wait_for(stage.is_starting.wait(), PATIENCE_SECONDS)
     stage.keeper.renew()
     stage.may_start.set()
-    await asyncio.wait_for(stage.keeper.wait(), 5)
+    await asyncio.wait_for(stage.keeper.wait(), PATIENCE_SECONDS)
     assert len(stage.pids("ended")) == 1
     stage.keeper.want()
     await stage.until(lambda: len(stage.pids("ready")) == 2 or len(stage.pids("started")) == 2)
@@ -230,7 +231,7 @@ async def test_a_process_that_leaves_its_lifeline_to_another_costs_the_next_one_
     await first.ended
     await stage.until(lambda: second.child.is_ready)
     os.kill(second.child.pid, signal.SIGUSR1)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await stage.until(lambda: stage.told == 1)
     await stage.stop()
 
@@ -253,7 +254,7 @@ class Stage:
         self.lives.on_suspects = self._want
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not condition():
                 await self._heard.wait()
                 self._heard.clear()
@@ -289,6 +290,7 @@ class Stage:
 @asynccontextmanager
 async def at_a_slow_suspect(shop: Shop) -> AsyncIterator[tuple[Serve, int]]:
     """A server whose suspects' process, of that pid, is inside a handler until the file `open` is there."""
+    shop.take_time()  # or it is killed where another process needs longer to start than it has to finish
     shop.write(ORDER, SLOW)
     await make_suspect(shop, "slow_suspect")
     async with shop.serving("--role", "worker") as serve:

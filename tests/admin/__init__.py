@@ -1,0 +1,1 @@
+"""The admin API: who may ask what, what comes out, and what never does."""

@@ -1,0 +1,126 @@
+"""The stream of a dashboard: one look for all who listen, new events as they come, and a word when a look failed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from landfast.admin import pulse as pulses
+from landfast.admin.desk import Desk
+from landfast.admin.pulse import Pulse, TooManyListenersError
+from landfast.domain.errors import InboxUnavailableError
+from landfast.testing.factory import deliveries, delivery
+from tests.admin.conftest import shop
+from tests.patience import PATIENCE_SECONDS
+
+
+class StepClock:
+    """Time that goes on when the test says so."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+        self.steps: asyncio.Queue[None] = asyncio.Queue()
+
+    def now(self) -> Any:
+        return self._real.now()
+
+    def monotonic(self) -> float:
+        return float(self._real.monotonic())
+
+    async def sleep(self, _seconds: float) -> None:
+        await self.steps.get()
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    inbox = shop(store=f"sqlite:{tmp_path / 'inbox.db'}", ledger=f"sqlite:{tmp_path / 'ledger.db'}")
+    await inbox.migrate()
+    inbox.clock = StepClock(inbox.clock)
+    desk = Desk(inbox)
+    await desk.open()
+    yield desk
+    await desk.close()
+
+
+def step(desk: Desk) -> None:
+    clock: Any = desk.inbox.clock
+    clock.steps.put_nowait(None)
+
+
+async def heard(queue: asyncio.Queue[bytes | None]) -> dict[str, Any]:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        message = await queue.get()
+    assert message is not None
+    parts = [part.split("\ndata: ", 1) for part in message.decode().strip().split("\n\n")]
+    return {name.removeprefix("event: "): msgspec.json.decode(data) for name, data in parts}
+
+
+async def test_all_listeners_hear_the_same_of_one_look(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+    look = Pulse._look
+
+    async def counted(self: Pulse) -> bytes:
+        nonlocal looks
+        looks += 1
+        return await look(self)
+
+    monkeypatch.setattr(Pulse, "_look", counted)
+    pulse = Pulse(desk)
+    async with pulse.listening() as first, pulse.listening() as second:
+        assert await heard(first) == await heard(second)
+        step(desk)
+        assert (await heard(first))["overview"]["at"] == (await heard(second))["overview"]["at"]
+        assert looks == 2
+    await pulse.close()
+
+
+async def test_what_came_since_the_last_look_is_told_and_nothing_older(desk: Desk) -> None:
+    await desk.archive.record(deliveries(3))
+    pulse = Pulse(desk)
+    async with pulse.listening() as queue:
+        assert (await heard(queue))["events"] == {"events": [], "is_more": False}
+        await desk.archive.record([delivery("new", received_at=desk.now())])
+        step(desk)
+        assert [event["key"] for event in (await heard(queue))["events"]["events"]] == ["new"]
+        step(desk)
+        assert (await heard(queue))["events"]["events"] == []
+    await pulse.close()
+
+
+async def test_a_look_that_failed_is_told_and_the_next_one_goes_on(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def away(*_: object, **__: object) -> None:
+        raise InboxUnavailableError("the inbox did not answer")
+
+    pulse = Pulse(desk)
+    with monkeypatch.context() as broken:
+        broken.setattr(type(desk.archive), "rates", away)
+        listening = pulse.listening()
+        queue = await listening.__aenter__()
+        assert (await heard(queue))["problem"]["detail"] == "the inbox did not answer"
+    step(desk)
+    assert "overview" in await heard(queue)
+    await listening.__aexit__(None, None, None)
+    await pulse.close()
+
+
+async def test_who_does_not_read_is_let_go_and_there_is_room_for_so_many(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pulses, "SUBSCRIBERS_AT_MOST", 1)
+    pulse = Pulse(desk)
+    async with pulse.listening() as slow:
+        with pytest.raises(TooManyListenersError):
+            await pulse.listening().__aenter__()
+        for _ in range(pulses.BEHIND_AT_MOST + 1):
+            step(desk)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while pulse._listeners:
+                await asyncio.sleep(0.01)
+        told = [slow.get_nowait() for _ in range(slow.qsize())]
+        assert told[-1] is None
+    await pulse.close()

@@ -1,0 +1,1 @@
+"""Landfast inside real Django projects."""

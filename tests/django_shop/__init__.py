@@ -1,0 +1,1 @@
+"""A Django project for the tests: one app with the shop's orders, on whichever database a test brings."""
