@@ -20,21 +20,34 @@ from bench.rows import (
     claim,
     crowd,
     fairness,
+    herd,
+    lanes,
     latency,
     layers,
+    metrics,
     processing,
+    stacks,
     verification,
     void_on_a_busy_machine,
 )
 from bench.stage import QUICK, ROOT, Sizes, Stage
 from bench.stores import DiskPostgres
 
-PARTS = ("verification", "acks", "latency", "crowd", "attacks", "layers", "processing", "fairness", "claim")
+WHOLE_PARTS = {
+    "processing": processing,
+    "fairness": fairness,
+    "claim": claim,
+    "lanes": lanes,
+    "herd": herd,
+    "stacks": stacks,
+}
+"""Those that need nothing of the others."""
+PARTS = ("verification", "acks", "metrics", "latency", "crowd", "attacks", "layers", *WHOLE_PARTS)
 
 
 def main() -> None:
     asked = _arguments()
-    console = Console(width=None if Console().is_terminal else 200)
+    console = Console(width=None if Console().is_terminal else 280)
     sizes = QUICK if asked.quick else Sizes()
     with _stage(sizes, asked.generator or load.found(), console) as stage:
         described = machine.describe(stage.folder.parent) | {"generator": _generator(stage)}
@@ -53,6 +66,8 @@ async def _rows(stage: Stage, parts: list[str] | tuple[str, ...]) -> list[Row]:
         made += await verification.rows(stage)
     if "acks" in parts:
         made += await acks.rows(stage)
+    if "metrics" in parts:
+        made += await metrics.rows(stage)
     if "latency" in parts:
         made += await latency.rows(stage, _maxima(made))
     if "crowd" in parts:
@@ -61,12 +76,9 @@ async def _rows(stage: Stage, parts: list[str] | tuple[str, ...]) -> list[Row]:
         made += await attacks.rows(stage)
     if "layers" in parts:
         made += await layers.rows(stage, _maxima(made)["PostgreSQL"])
-    if "processing" in parts:
-        made += await processing.rows(stage)
-    if "fairness" in parts:
-        made += await fairness.rows(stage)
-    if "claim" in parts:
-        made += await claim.rows(stage)
+    for name, part in WHOLE_PARTS.items():
+        if name in parts:
+            made += await part.rows(stage)
     return made
 
 

@@ -46,6 +46,14 @@ def request(event: str, *, sent: str = _SENT) -> bytes:
     return _HEAD % (len(body), signed_at, digest) + body
 
 
+def verified(header: str, body: bytes) -> bool:
+    """What every server that is compared with does about the signature."""
+    fields = dict(part.split("=", 1) for part in header.split(",") if "=" in part)
+    timestamp = fields.get("t", "0")
+    expected = hmac.digest(SECRET.encode(), timestamp.encode() + b"." + body, "sha256").hex()
+    return hmac.compare_digest(expected, fields.get("v1", "")) and abs(time.time() - int(timestamp)) < 300
+
+
 def _template() -> bytes:
     """About 1.3 KB, what Stripe sends for a payment."""
     payment = {

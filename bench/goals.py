@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from bench.rows import Row, acks, attacks, claim, crowd, fairness, latency, layers, processing, verification
+from bench.rows import (
+    Row,
+    acks,
+    attacks,
+    claim,
+    crowd,
+    fairness,
+    herd,
+    lanes,
+    latency,
+    layers,
+    metrics,
+    processing,
+    stacks,
+    verification,
+)
 
 
 class Goal(NamedTuple):
@@ -41,6 +56,7 @@ def all_goals(finished: int) -> Sequence[Goal]:
         Goal(acks.STORM, acks.YARDSTICK, 1.0),
         Goal(processing.SUSTAINED.format("PostgreSQL"), None, 10_000),
         Goal(processing.SUSTAINED.format("PostgreSQL"), processing.NAIVE, 3),
+        Goal(processing.WRITTEN[processing.SUSTAINED].format("PostgreSQL"), processing.NAIVE, 5),
         Goal(latency.HALF.format("p99", "PostgreSQL"), None, 10, "at most"),
         Goal(latency.HALF.format("p99", "SQLite"), None, 10, "at most"),
         Goal(crowd.AMONG, crowd.ALONE, 2, "at most"),
@@ -56,8 +72,21 @@ def all_goals(finished: int) -> Sequence[Goal]:
         Goal(latency.IDLE.format("SQLite"), None, 5, "at most"),
         Goal(claim.FINISHED.format(finished), claim.EMPTY, 1.10, "at most"),
         Goal(claim.OPEN, claim.EMPTY, 1.10, "at most"),
+        *(
+            Goal(lanes.ORDERED.format(kind), lanes.PLAIN.format(kind), 1.25, "at most")
+            for kind in ("PostgreSQL", "SQLite")
+        ),
+        Goal(lanes.DATABASE, None, 60, "at most"),
+        Goal(lanes.BESIDE_HOT, lanes.EVEN, 2, "at most"),
+        Goal(lanes.WAITING.format(finished), lanes.NONE_WAIT, 1.10, "at most"),
+        Goal(lanes.PINNED, lanes.FRESH, 2, "at most"),
+        Goal(herd.ATTEMPTS, None, 0, "at most"),
+        Goal(herd.DONE_AFTER, None, 60, "at most"),
+        Goal(herd.BUSIEST, None, herd.RATE, "at most"),
         Goal(acks.MEMORY, None, 120, "at most"),
+        Goal(metrics.RATIO, None, 1.03, "at most"),
         Goal(verification.SLOWEST, None, 25, "at most"),
+        *(Goal(row, against, limit, "at most") for row, against, limit in stacks.limits()),
     )
 
 

@@ -53,7 +53,7 @@ lines AS (
     INSERT INTO landfast.history (received_at, event_id, at, run, forced, signal, state, handlers)
     SELECT received_at, event_id, received_at, 1, false, 'finish', 'done', 'create_order' FROM made
 )
-INSERT INTO landfast_receipt (digest, handler, run, outcome) SELECT digest, 'create_order', 1, 'done' FROM made
+INSERT INTO landfast_ledger.receipt (digest, handler, run, outcome) SELECT digest, 'create_order', 1, 'done' FROM made
 """
 COUNT = """
 INSERT INTO landfast.total (name, source, value) VALUES ('recorded', '', $1)

@@ -38,22 +38,25 @@ class Sizes:
     idle_events: int = 200
     finished: int = 1_000_000
     claims: int = 60
+    herd: int = 10_000
+    """Events that wait for a dependency."""
     repeats: int = 20_000
 
 
 QUICK = Sizes(
-    seconds=1.0,
+    seconds=0.2,
     rounds=1,
     warm=20,
-    requests=6_000,
-    naive_requests=3_000,
-    backlog=300,
-    paced_seconds=0.5,
+    requests=1_500,
+    naive_requests=500,
+    backlog=100,
+    paced_seconds=0.2,
     attackers=(16,),
     idle_events=3,
-    finished=2_000,
+    finished=500,
     claims=5,
-    repeats=500,
+    herd=600,
+    repeats=100,
 )
 
 
@@ -124,6 +127,7 @@ class Stage:
             "LANDFAST_LEDGER": store.ledger,
             "BENCH_SECRET": SECRET,
             "PYTHONPATH": str(ROOT),
+            "LANDFAST_ADMIN_PORT": "0",
             **settings,
         }
         serve = await Serve.start(

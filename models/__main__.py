@@ -12,8 +12,11 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from models.arrivals import Arrivals
 from models.explore import Model, Verdict, explore
+from models.graph import Graph
 from models.intake import Intake
+from models.lanes import Lane
 from models.loops import Loops
 from models.receipt_first import Design
 from models.suspects import Suspects
@@ -27,6 +30,7 @@ class Row:
     """What is expected of it."""
 
 
+_FIRST = frozenset({0})
 DESIGN = (
     Row("intake: two deliveries of one event", Intake()),
     Row("three workers, one handler", Design(workers=3)),
@@ -37,9 +41,22 @@ DESIGN = (
     Row("two workers, an effect", Design(workers=2, effects=True)),
     Row("suspects in a process of their own", Suspects()),
     Row("suspects between the others", Suspects(run="between")),
+    Row("a step after two others", Graph()),
+    Row("a step that waits for another event", Arrivals()),
     Row("loops that end, a handler that cancels itself", Loops()),
+    Row("a lane: the first event may fail and die", Lane(fails=_FIRST)),
+    Row("a lane: it comes late as well", Lane(arrives=_FIRST, fails=_FIRST)),
+    Row("a lane: dead is skipped", Lane(arrives=_FIRST, fails=_FIRST, block=False)),
+    Row("a lane: two ordered handlers, one paused", Lane(workers=1, handlers=2, fails=_FIRST, pauses=1)),
+    Row("a lane: the first event is held", Lane(held=_FIRST)),
+    Row("a lane beside a handler without order", Lane(other_dies=True, fails=frozenset({1}))),
 )
 DEEP = (
+    Row("a lane: three events, in any order", Lane(events=3, arrives=frozenset({0, 1, 2}), fails=_FIRST)),
+    Row("a lane: three workers", Lane(workers=3, arrives=_FIRST, fails=_FIRST)),
+    Row("a lane: two workers, two ordered handlers", Lane(handlers=2, fails=_FIRST)),
+    Row("a lane: two handlers, late, paused", Lane(handlers=2, arrives=_FIRST, pauses=1)),
+    Row("a lane: held, paused, dead is skipped", Lane(held=_FIRST, fails=_FIRST, pauses=1, block=False)),
     Row("two workers, two handlers, one removed", Design(workers=2, handlers=2, removes=True)),
     Row("two workers, three runs", Design(workers=2, runs=3)),
     Row("two workers, two runs, an effect", Design(workers=2, runs=2, effects=True)),
@@ -73,10 +90,38 @@ WEAKENED = (
     Row("runs others in the suspects' process", Suspects("others_in_their_process"), holds=False),
     Row("kills a suspect's process at a stop", Suspects("killed_at_a_stop"), holds=False),
     Row("kills it at a stop where it runs between", Suspects("killed_at_a_stop", run="between"), holds=False),
+    Row("finishes and frees in two transactions", Graph("in_two_transactions"), holds=False),
+    Row("frees by a look at the others", Graph("looks_at_the_others"), holds=False),
+    Row("any of them frees it", Graph("any_of_them_frees"), holds=False),
+    Row("an arrival: nobody locks its row", Arrivals("no_lock"), holds=False),
+    Row("an arrival: looks before it locks", Arrivals("looks_before_it_locks"), holds=False),
+    Row("an arrival: what came before is not seen", Arrivals("never_looks_back"), holds=False),
+    Row("an arrival: who waits is told afterwards", Arrivals("tells_afterwards"), holds=False),
+    Row("an arrival: the deadline ends what is over", Arrivals("settles_what_is_over"), holds=False),
     Row("takes any cancellation for the stop", Loops("any_cancellation_is_the_stop"), holds=False),
     Row("takes the stop for the handler's", Loops("no_cancellation_is_the_stop"), holds=False),
     Row("a loop ends in silence", Loops("ends_in_silence"), holds=False),
     Row("waits for a loop that swallowed its cancellation", Loops("waits_for_all"), holds=False),
+    Row("a lane: the mark is read without a lock", Lane(arrives=_FIRST, weakness="mark_without_lock"), holds=False),
+    Row("a lane: the inbox says what is late", Lane(arrives=_FIRST, weakness="late_by_inbox"), holds=False),
+    Row("a lane: claims by arrival", Lane(weakness="claims_by_arrival"), holds=False),
+    Row("a lane: goes on after a failure", Lane(fails=_FIRST, weakness="failure_goes_on"), holds=False),
+    Row("a lane: goes on after a COMMIT without answer", Lane(weakness="unknown_goes_on"), holds=False),
+    Row("a lane: goes on after a pause", Lane(pauses=1, weakness="paused_goes_on"), holds=False),
+    Row("a lane: what is paused does not hold it", Lane(pauses=1, weakness="paused_does_not_hold"), holds=False),
+    Row("a lane: what is admitted does not hold it", Lane(held=_FIRST, weakness="admitted_does_not_hold"), holds=False),
+    Row("a lane: queues without looking again", Lane(weakness="queues_without_looking"), holds=False),
+    Row("a lane: promotes in a transaction of its own", Lane(weakness="promotes_afterwards"), holds=False),
+    Row(
+        "a lane: one of two handlers lets it go on",
+        Lane(handlers=2, fails=_FIRST, weakness="one_of_two_passes"),
+        holds=False,
+    ),
+    Row(
+        "a lane: waits for a handler without order",
+        Lane(other_dies=True, weakness="waits_for_every_handler"),
+        holds=False,
+    ),
 )
 
 

@@ -22,7 +22,7 @@ def main() -> None:
     extras = optional["redis"] + optional["jetstream"]  # what a server may need; pytest is in dev
     groups = project["dependency-groups"]
     # The benchmark is installed on top of dev, so it takes the versions that dev has.
-    dev = runtime + extras + groups["dev"] + groups["oracles"]
+    dev = runtime + extras + optional["top"] + groups["dev"] + groups["oracles"] + groups["stacks"] + groups["site"]
     # What builds the package is in dev, too: the same versions.
     build = ["-c dev.txt", *project["build-system"]["requires"]]
     wanted = {

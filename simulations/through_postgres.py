@@ -41,12 +41,12 @@ TABLES = {
     "identity": "landfast.identity",
     "body": "landfast.body",
     "history": "landfast.history",
-    "receipt": "landfast_receipt",
+    "receipt": "landfast_ledger.receipt",
 }
 _FILL = """
 INSERT INTO landfast.identity (event_id, received_at)
 SELECT decode(md5('behind' || n), 'hex'), now() FROM generate_series(1, {count}) AS n;
-INSERT INTO landfast_receipt (digest, handler, run, outcome)
+INSERT INTO landfast_ledger.receipt (digest, handler, run, outcome)
 SELECT decode(md5('receipt' || n), 'hex'), '{handler}', 1, 'done'
 FROM generate_series(1, {count}) AS n
 """
@@ -105,7 +105,7 @@ async def _at_scale(bench: Bench) -> dict[str, Any]:
         "identities": rows,
         "index_pages": {
             "identity": await bench.db.fetchval("SELECT pg_relation_size('landfast.identity_pkey') / 8192"),
-            "receipt": await bench.db.fetchval("SELECT pg_relation_size('landfast_receipt_pkey') / 8192"),
+            "receipt": await bench.db.fetchval("SELECT pg_relation_size('landfast_ledger.receipt_pkey') / 8192"),
         },
         "events": AFTER_A_CHECKPOINT,
     }
@@ -142,8 +142,9 @@ async def _process(bench: Bench) -> None:
         number += 1
         transaction = await ledger.begin(deadline=60)
         await transaction.reserve([_receipt(bench, claim) for claim in claims])
+        scope = await transaction.scope()
         for claim in claims:
-            await transaction.handle.execute("INSERT INTO orders (payment_id, amount) VALUES ($1, 8999)", claim.entity)
+            await scope.handle.execute("INSERT INTO orders (payment_id, amount) VALUES ($1, 8999)", claim.entity)
         await transaction.commit(results=[], effects=[])
         await inbox.settle([_done(claim) for claim in claims])
 

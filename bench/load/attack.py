@@ -1,12 +1,20 @@
 """Strangers: `python -m bench.load.attack '{...}'` attacks a server in one way until it is killed.
 
 Nobody here has a secret. Whoever is cut off connects again at once, and sends as fast as the server reads.
+
+Strangers bring machines of their own: what they cost the server is to be measured, and not what it costs to play them
+here. So they run in the kernel's idle class, which takes only what the server and the good sender leave of the
+processors, and makes room for them at once. In any other class, also a nice one, a stranger that has just begun its
+slice keeps whoever wakes up waiting for milliseconds: that is the length of the slice, and says nothing about a server.
+The price is that they may be starved. They tell all the time how much they have done, which stands beside each row: an
+attack that hardly took place is none.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import secrets
 import sys
 import time
@@ -16,12 +24,24 @@ import msgspec
 import uvloop
 
 SILENT_SECONDS = 3_600.0
+TOLD_SECONDS = 0.1
+NICENESS = 19
+"""Where there is no idle class."""
 
 
 class Attack(msgspec.Struct, frozen=True, kw_only=True):
     port: int
     kind: str
     connections: int
+
+
+class Done(msgspec.Struct):
+    """What came of an attack."""
+
+    connections: int = 0
+    bytes: int = 0
+    cpu: float = 0.0
+    """Seconds of processor that the strangers themselves used."""
 
 
 class Way(msgspec.Struct, frozen=True):
@@ -67,6 +87,7 @@ WAYS = {
     "tiny chunks": Way(lambda: _head("stripe", b"Transfer-Encoding: chunked"), lambda: b"5\r\nxxxxx\r\n" * 20_000),
     "wide lists": Way(lambda: _sized("mailgun", WIDE)),
     "deep lists": Way(lambda: _sized("mailgun", DEEP)),
+    "large bodies": Way(lambda: _sized("github", b"x" * (24 << 20))),
     "banked bodies": Way(
         lambda: _head("github", b"Content-Length: %d" % (25 << 20)) + b"x" * (20 << 20), is_silent=True
     ),
@@ -77,36 +98,60 @@ WAYS = {
 }
 
 
-async def _attack(port: int, way: Way) -> None:
+async def _attack(port: int, way: Way, done: Done) -> None:
     while True:
         with contextlib.suppress(OSError):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            done.connections += 1
             try:
-                await _send(reader, writer, way)
+                await _send(reader, writer, way, done)
             finally:
                 writer.transport.abort()
         await asyncio.sleep(0)
 
 
-async def _send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: Way) -> None:
-    writer.write(way.opening())
+async def _send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: Way, done: Done) -> None:
+    opening = way.opening()
+    writer.write(opening)
     await writer.drain()
+    done.bytes += len(opening)
     if way.is_silent:
         await asyncio.wait_for(reader.read(), SILENT_SECONDS)
         return
     while (more := way.goes_on()) and not reader.at_eof():
         writer.write(more)
         await writer.drain()
+        done.bytes += len(more)
         await asyncio.sleep(0)
-    if way.opening():
-        await reader.read()
+    if opening:
+        await reader.read(1)  # an answer: whoever waited for the end of the connection would attack once a minute
 
 
 async def _main() -> None:
     asked = msgspec.json.decode(sys.argv[1], type=Attack)
-    sys.stdout.buffer.write(b"open\n")
+    done = Done()
+    _say(done)
+    _step_back()
+    await asyncio.gather(_tell(done), *(_attack(asked.port, WAYS[asked.kind], done) for _ in range(asked.connections)))
+
+
+async def _tell(done: Done) -> None:
+    while True:
+        await asyncio.sleep(TOLD_SECONDS)
+        done.cpu = time.process_time()
+        _say(done)
+
+
+def _step_back() -> None:
+    try:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    except (AttributeError, OSError):  # not Linux, or not allowed
+        os.nice(NICENESS)
+
+
+def _say(done: Done) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(done) + b"\n")
     sys.stdout.flush()
-    await asyncio.gather(*(_attack(asked.port, WAYS[asked.kind]) for _ in range(asked.connections)))
 
 
 if __name__ == "__main__":

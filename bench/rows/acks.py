@@ -34,13 +34,13 @@ async def rows(stage: Stage) -> list[Row]:
         YARDSTICK: partial(_empty, stage, "yardstick"),
         NOOP: partial(_empty, stage, "noop"),
         NAIVE: partial(_naive, stage),
-        POSTGRES: partial(_landfast, stage, on_postgres, peaks),
-        SQLITE: partial(_landfast, stage, partial(stores.on_sqlite, stage.folder), peaks),
-        SEALED.format("PostgreSQL"): partial(_landfast, stage, on_postgres, peaks, settings=_seal()),
+        POSTGRES: partial(landfast, stage, on_postgres, peaks),
+        SQLITE: partial(landfast, stage, partial(stores.on_sqlite, stage.folder), peaks),
+        SEALED.format("PostgreSQL"): partial(landfast, stage, on_postgres, peaks, settings=_seal()),
         SEALED.format("SQLite"): partial(
-            _landfast, stage, partial(stores.on_sqlite, stage.folder), peaks, settings=_seal()
+            landfast, stage, partial(stores.on_sqlite, stage.folder), peaks, settings=_seal()
         ),
-        STORM: partial(_landfast, stage, on_postgres, peaks, is_storm=True),
+        STORM: partial(landfast, stage, on_postgres, peaks, is_storm=True),
     }
     missing = [] if importlib.util.find_spec("granian") else [YARDSTICK]
     runs: dict[str, list[Measured]] = {name: [] for name in kinds}
@@ -75,7 +75,7 @@ async def _naive(stage: Stage) -> Measured:
         return await stage.at_full_speed(requests, server.port, server.pids, store.pids)
 
 
-async def _landfast(
+async def landfast(
     stage: Stage,
     opened: Callable[[], AbstractAsyncContextManager[Store]],
     peaks: list[float],

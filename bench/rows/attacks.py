@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
 
-from bench import load, machine, stores
-from bench.load.attack import WAYS, Attack
+from bench import load, machine, servers, stores
+from bench.load.attack import WAYS, Attack, Done
 from bench.rows import Row
 from bench.stage import ROOT, Stage
 
@@ -21,6 +22,8 @@ CALM = f"ack p99 at {RATE}/s before the attacks, SQLite"
 UNDER = "ack p99 at {rate}/s under {kind} from {connections}, SQLite"
 REFUSED = f"good requests that failed under all attacks, at {RATE}/s"
 MEMORY = "memory of an attacked intake, peak"
+FLOOR = f"p99 at {RATE}/s of a server that hangs up on strangers, the worst of all attacks"
+FLOOR_CALM = f"p99 at {RATE}/s of the same server before the attacks"
 
 
 def names(attackers: Sequence[int]) -> list[str]:
@@ -29,7 +32,6 @@ def names(attackers: Sequence[int]) -> list[str]:
 
 async def rows(stage: Stage) -> list[Row]:
     calm, memory = Row(CALM, "ms"), Row(MEMORY, "MB")
-    refused = 0
     made = {name: Row(name, "ms") for name in names(stage.sizes.attackers)}
     async with (
         stores.on_sqlite(stage.folder) as store,
@@ -38,20 +40,45 @@ async def rows(stage: Stage) -> list[Row]:
         await load.apply(load.load(stage.requests(stage.sizes.warm, "warm"), serve.port, 2.0), "own")
         for number in range(stage.sizes.rounds):
             stage.say(f"round {number + 1} of {stage.sizes.rounds}: calm, then {len(WAYS)} attacks")
-            calm.values.append((await _paced(stage, serve.port, f"calm{number}")).p99)
-            for kind in WAYS:
-                for connections in stage.sizes.attackers:
-                    row = made[_name(kind, connections)]
-                    async with _attack(serve.port, kind, connections):
-                        answered = await _paced(stage, serve.port, f"{kind}{connections}{number}")
-                    row.values.append(answered.p99)
-                    row.detail = {"answered": round(answered.per_second), "failed": answered.failed}
-                    if answered.failed:
-                        row.notes.append(f"{answered.failed} good requests failed")
-                        refused += answered.failed
+            await _round(stage, serve.port, str(number), calm, lambda *what: made[_name(*what)])
         peaks = [machine.peak_megabytes(pid) or 0.0 for pid in serve.pids("intake")]
         memory.values.append(max(peaks, default=0.0))
-    return [calm, *made.values(), Row(REFUSED, "", [refused]), memory]
+    refused = sum(row.detail.get("failed", 0) for row in made.values())
+    return [calm, *made.values(), Row(REFUSED, "", [refused]), memory, *await _floor(stage)]
+
+
+async def _floor(stage: Stage) -> list[Row]:
+    """What of it is the machine's: a server that does nothing for good requests, and less for strangers."""
+    calm, worst = Row(FLOOR_CALM, "ms"), Row(FLOOR, "ms")
+    stage.say("the same attacks on a server that hangs up on strangers")
+    async with servers.running("bare", env=os.environ) as bare:
+        by_attack: dict[str, Row] = {}
+        await _round(stage, bare.port, "bare", calm, lambda *what: by_attack.setdefault(_name(*what), Row("", "ms")))
+    found = {name: row.value or 0.0 for name, row in by_attack.items()}
+    worst.values.append(max(found.values(), default=0.0))
+    worst.detail = {name: round(value, 2) for name, value in found.items()}
+    return [calm, worst]
+
+
+async def _round(stage: Stage, port: int, name: str, calm: Row, row_of: Callable[[str, int], Row]) -> None:
+    calm.values.append((await _paced(stage, port, f"calm{name}")).p99)
+    for kind in WAYS:
+        for connections in stage.sizes.attackers:
+            row = row_of(kind, connections)
+            async with _attack(port, kind, connections) as done:
+                answered = await _paced(stage, port, f"{kind}{connections}{name}")
+            row.values.append(answered.p99)
+            failed = row.detail.get("failed", 0) + answered.failed
+            seconds = answered.seconds or 1.0
+            row.detail = {
+                "answered": round(answered.per_second),
+                "failed": failed,
+                "attackers_connections_each_second": round(done.connections / seconds),
+                "attackers_megabytes_each_second": round(done.bytes / seconds / 1e6, 1),
+                "attackers_cores": round(done.cpu / seconds, 2),
+            }
+            if failed:
+                row.notes = [f"{failed} good requests failed"]
 
 
 def _name(kind: str, connections: int) -> str:
@@ -64,19 +91,30 @@ async def _paced(stage: Stage, port: int, name: str) -> load.Answered:
 
 
 @asynccontextmanager
-async def _attack(port: int, kind: str, connections: int) -> AsyncIterator[None]:
+async def _attack(port: int, kind: str, connections: int) -> AsyncIterator[Done]:
+    """Beside what came of it so far, which it says itself: one that is starved would not even tell that it ends."""
     asked = msgspec.json.encode(Attack(port=port, kind=kind, connections=connections)).decode()
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.load.attack", asked, cwd=ROOT, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
     )
+    assert process.stdout is not None
+    done = Done()
     try:
-        assert process.stdout is not None
-        if await process.stdout.readline() != b"open\n":
+        if not await process.stdout.readline():
             raise RuntimeError("the attack could not begin")
-        yield
+        listening = asyncio.create_task(_listen(process.stdout, done))
+        yield done
         if process.returncode is not None:
             raise RuntimeError(f"the attack {kind!r} ended before the measurement did")
+        process.kill()
+        await listening
     finally:
         if process.returncode is None:
             process.kill()
         await process.communicate()
+
+
+async def _listen(told: asyncio.StreamReader, done: Done) -> None:
+    while (line := await told.readline()).endswith(b"\n"):
+        said = msgspec.json.decode(line, type=Done)
+        done.connections, done.bytes, done.cpu = said.connections, said.bytes, said.cpu

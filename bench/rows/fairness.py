@@ -57,7 +57,7 @@ async def run(store: stores.Store, folder: Path, *, count: int, hanging: int = 0
     """Milliseconds from receipt to done of so many events, sorted."""
     inbox = _inbox(store, folder)
     await inbox.migrate()
-    async with _intake(inbox) as intake, _working(inbox):
+    async with _intake(inbox) as intake, working(inbox):
         if hanging:
             await intake.record("hang", range(hanging))
         await asyncio.sleep(1.0)  # for the worker to listen, and for its hands to be full of them
@@ -88,7 +88,7 @@ def _inbox(store: stores.Store, folder: Path) -> Inbox:
 
 
 @asynccontextmanager
-async def _working(inbox: Inbox) -> AsyncIterator[None]:
+async def working(inbox: Inbox) -> AsyncIterator[None]:
     async with inbox.worker() as worker:
         task = asyncio.create_task(worker.run())
         try:

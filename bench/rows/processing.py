@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 
@@ -18,11 +18,14 @@ from bench.stores import Store
 
 BACKLOG = "a backlog processed, {}"
 SUSTAINED = "end to end, sent and processed at once, {}"
+WRITTEN = {BACKLOG: "a backlog processed, {}, with tx.write", SUSTAINED: "end to end, {}, with tx.write"}
+WITH_WRITE = {"BENCH_WITH_WRITE": "1"}
 NAIVE = "end to end, sent and processed at once, the naive handler and worker"
 SETTLES_WITHIN = 300.0
 LOOK_EVERY = 0.05
 
 Opened = Callable[[], AbstractAsyncContextManager[Store]]
+Runs = Callable[[Stage, Opened, Row, Mapping[str, str]], Awaitable[float]]
 
 
 async def rows(stage: Stage) -> list[Row]:
@@ -31,12 +34,15 @@ async def rows(stage: Stage) -> list[Row]:
         "PostgreSQL": partial(stores.on_postgres, stage.postgres),
         "SQLite": partial(stores.on_sqlite, stage.folder),
     }.items():
-        backlog, sustained = Row(BACKLOG.format(kind), "/s"), Row(SUSTAINED.format(kind), "/s")
+        kinds: list[tuple[Row, Runs, Mapping[str, str]]] = []
+        for name, runs in ((BACKLOG, _backlog), (SUSTAINED, _sustained)):
+            kinds.append((Row(name.format(kind), "/s"), runs, {}))
+            kinds.append((Row(WRITTEN[name].format(kind), "/s"), runs, WITH_WRITE))
         for number in range(stage.sizes.rounds):
-            for row, run in ((backlog, _backlog), (sustained, _sustained)):
+            for row, run, settings in kinds:
                 stage.say(f"round {number + 1} of {stage.sizes.rounds}: {row.name}")
-                row.values.append(await run(stage, opened, row))
-        made += [backlog, sustained]
+                row.values.append(await run(stage, opened, row, settings))
+        made += [row for row, _, _ in kinds]
     naive = Row(NAIVE, "/s")
     for number in range(stage.sizes.rounds):
         stage.say(f"round {number + 1} of {stage.sizes.rounds}: {naive.name}")
@@ -59,12 +65,12 @@ async def _naive(stage: Stage, row: Row) -> float:
     return sent / seconds
 
 
-async def _backlog(stage: Stage, opened: Opened, row: Row) -> float:
+async def _backlog(stage: Stage, opened: Opened, row: Row, settings: Mapping[str, str]) -> float:
     """Take everything in first, then start a worker and see how long it needs."""
     async with opened() as store:
         async with stage.serving(store, workers=0) as serve:
             sent = await _send(_orders(stage), serve.port)
-        async with stage.serving(store, workers=1) as serve:
+        async with stage.serving(store, workers=1, settings=settings) as serve:
             began = time.monotonic()
             worker = await serve.worker()
             used = machine.cpu_seconds([worker]), machine.cpu_seconds(store.pids())
@@ -75,9 +81,9 @@ async def _backlog(stage: Stage, opened: Opened, row: Row) -> float:
     return sent / seconds
 
 
-async def _sustained(stage: Stage, opened: Opened, row: Row) -> float:
+async def _sustained(stage: Stage, opened: Opened, row: Row, settings: Mapping[str, str]) -> float:
     """Send at full speed while the worker works; from the first request to the last settled event."""
-    async with opened() as store, stage.serving(store, workers=1) as serve:
+    async with opened() as store, stage.serving(store, workers=1, settings=settings) as serve:
         worker = await serve.worker()
         used = machine.cpu_seconds([worker]), machine.cpu_seconds(store.pids())
         began = time.monotonic()

@@ -18,6 +18,11 @@ def say(port: int) -> None:
     sys.stdout.flush()
 
 
+def chosen_port() -> int:
+    """Of a server that is killed and started again, and has to be where it was; 0 for any."""
+    return int(os.environ.get("BENCH_PORT", "0"))
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -25,8 +30,8 @@ def free_port() -> int:
         return port
 
 
-def listener() -> socket.socket:
-    listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
+def listener(port: int = 0) -> socket.socket:
+    listening = socket.create_server(("127.0.0.1", port), backlog=2048)
     listening.setblocking(False)
     return listening
 

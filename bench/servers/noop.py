@@ -30,7 +30,10 @@ class EmptyIntake:
         source = Source("stripe", provider("stripe"), (Secret("none", b"none"),))
         self._admitted = Admitted(source, Head("POST", "/in/stripe"), Signature(()), datetime.now(UTC))
         self.unproven = Unproven()
-        self._answer = answer.duplicate(EventId(bytes(16)))
+        self._answer = answer.duplicate((EventId(bytes(16)),))
+        self.ordinary = self
+        self.lines = ()
+        """None is an ordinary one: the general path is what this measures."""
 
     def admit(self, _head: Head) -> Admitted:
         return self._admitted

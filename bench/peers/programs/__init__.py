@@ -1,0 +1,1 @@
+"""What people would pick instead, each written as its own documentation tells. Run in virtualenvs of their own."""
