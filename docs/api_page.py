@@ -12,9 +12,42 @@ from typing import Any
 
 import landfast
 import landfast.testing
-from landfast import Backoff, BlockingTransaction, Effect, Event, GiveUp, Inbox, RetryLater, Transaction
+from landfast import (
+    Arrival,
+    Backoff,
+    BlockingTransaction,
+    DeadLetter,
+    Effect,
+    Event,
+    GiveUp,
+    Inbox,
+    Response,
+    RetryLater,
+    Staged,
+    Transaction,
+    WaitFor,
+    sql,
+)
+from landfast.app.declaring import Declaring
+from landfast.app.endpoints import Endpoints
+from landfast.app.middleware import Middleware
 from landfast.app.mount import Mounted
-from landfast.testing.inbox import Delivered
+from landfast.app.opened import Opened
+from landfast.app.wsgi_mount import WsgiMounted
+from landfast.processing.handlers.transaction import Lent
+from landfast.testing.blocking import BlockingInboxTester
+from landfast.testing.calling import Calling
+from landfast.testing.reports import (
+    Called,
+    Delivered,
+    EffectReport,
+    EventReport,
+    Failure,
+    Redelivered,
+    StormReport,
+)
+from landfast.testing.requests import SignedRequest
+from landfast.testing.tester import InboxTester
 
 HEAD = """\
 # Python API
@@ -22,26 +55,41 @@ HEAD = """\
 Everything that is public, from the signatures and docstrings of the code. What is not here may change without notice.
 
 ```python
-from landfast import Backoff, BlockingTransaction, Effect, Event, GiveUp, Inbox, RetryLater, Transaction
-from landfast.testing import TestInbox, sample, sign, signed_request
+from landfast import Arrival, Backoff, BlockingTransaction, DeadLetter, Effect, Event, GiveUp, Inbox, Response
+from landfast import RetryLater, Staged, Transaction, WaitFor, sql
+from landfast.testing import BlockingInboxTester, InboxTester, TestInbox, sample, sign, signed_request
 ```
 
 | | |
 |---|---|
 | [Inbox](#inbox) | what you declare sources, handlers and effects on, and what you mount |
 | [Event](#event), [Transaction](#transaction), [BlockingTransaction](#blockingtransaction) | what a handler is given |
+| [Response](#response) | what the function of an endpoint returns |
 | [Effect](#effect) | what an effect is given |
-| [GiveUp](#giveup), [RetryLater](#retrylater) | what a handler or effect raises on purpose |
+| [Staged](#staged) | what `tx.stage` returns |
+| [Arrival](#arrival) | what `inbox.arrival` returns: an event that steps of others wait for |
+| [DeadLetter](#deadletter) | what a function of `on_dead` is given |
+| [GiveUp](#giveup), [RetryLater](#retrylater), [WaitFor](#waitfor) | what a handler or effect raises on purpose |
 | [Backoff](#backoff) | how long a failed event is tried again |
-| [Mounted](#mounted) | what `inbox.asgi()` returns |
+| [Mounted](#mounted), [WsgiMounted](#wsgimounted) | what `inbox.asgi()` and `inbox.wsgi()` return |
+| [Middleware](#middleware) | what `inbox.middleware()` returns |
+| [landfast.sql](#landfastsql) | writes that may be made twice |
 | [landfast.testing](#landfasttesting) | tests of your own handlers |
+"""
+SQL = """\
+## landfast.sql
+
+Statements that may be made twice, for whatever a handler is given: [how](../howto/write-twice.md). Where that is
+awaited, these are; their answer is an [Outcome](#outcome).
 """
 TESTING = """\
 ## landfast.testing
 
+In pytest, `inbox` is a [BlockingInboxTester](#blockinginboxtester) and `async_inbox` an [InboxTester](#inboxtester);
+[how to test](../howto/test.md) begins with them. Without pytest, there is [TestInbox](#testinbox), which knows less.
+
 ```python
 from landfast import Inbox
-from landfast.testing import TestInbox
 
 inbox = Inbox()
 inbox.source("stripe", provider="stripe", secrets=["env:STRIPE_WEBHOOK_SECRET"])
@@ -52,13 +100,13 @@ async def create_order(event, tx):
     await tx.execute("INSERT INTO orders VALUES ($1)", event.key)
 
 
-async def test_an_order_is_made_once():
-    async with TestInbox(inbox) as t:
-        t.ledger.execute("CREATE TABLE orders (key TEXT)")
-        for _ in range(3):
-            await t.deliver("stripe", type="payment_intent.succeeded", id="evt_1")
-        await t.drain()
-        assert [row["key"] for row in t.ledger.execute("SELECT key FROM orders")] == ["evt_1"]
+def test_an_order_is_made_once(inbox):
+    inbox.ledger.execute("CREATE TABLE orders (key TEXT)")
+    for _ in range(3):
+        inbox.deliver("stripe", "payment_intent.succeeded", id="evt_1")
+    inbox.drain()
+    inbox.assert_handled_once("create_order")
+    assert [row["key"] for row in inbox.ledger.execute("SELECT key FROM orders")] == ["evt_1"]
 ```
 """
 STARS = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}
@@ -66,20 +114,34 @@ WIDTH = 110
 """Of a signature on one line."""
 INSIDE = {
     "Transaction.check_awaited": "Landfast calls it after the handler",
+    "Transaction.conclude": "the same",
+    "Transaction.given": "what a handler asks for is an argument of its own",
+    "BlockingTransaction.conclude": "as above",
+    "BlockingTransaction.given": "as above",
+    "InboxTester.close": "the fixture calls it after the test",
+    "Mounted.another": "`inbox.wsgi()` makes one for each process",
+    "Middleware.here": "for the Django view",
 }
 """Names without an underscore that are none of a user's business, and why."""
 
 CLASSES: tuple[type[Any], ...] = (
-    *(Inbox, Event, Transaction, BlockingTransaction, Effect),
-    *(GiveUp, RetryLater, Backoff, Mounted),
+    *(Inbox, Event, Transaction, BlockingTransaction, Response, Effect, DeadLetter),
+    *(Staged, Arrival, GiveUp, RetryLater, WaitFor, Backoff, Mounted, WsgiMounted, Middleware),
 )
-MADE: tuple[type[Any], ...] = (Inbox, RetryLater, Backoff, landfast.testing.TestInbox)
+MADE: tuple[type[Any], ...] = (Inbox, Response, RetryLater, WaitFor, Backoff, landfast.testing.TestInbox)
 """What users call by its name; all others are given to them."""
+
+TOLD_TO_TESTS: tuple[type[Any], ...] = (
+    *(InboxTester, BlockingInboxTester, landfast.testing.TestInbox, Delivered, Called, SignedRequest),
+    *(EventReport, EffectReport, Failure, Redelivered, StormReport),
+)
 
 
 def api() -> str:
-    sections = [HEAD, *(_class(kind) for kind in CLASSES), TESTING]
-    sections += [_class(landfast.testing.TestInbox, deeper="#"), _class(Delivered, deeper="#")]
+    sections = [HEAD, *(_class(kind) for kind in CLASSES), SQL]
+    sections += [_function(f"sql.{name}", getattr(sql, name), "###") for name in sql.__all__ if name != "Outcome"]
+    sections += [_class(sql.Outcome, deeper="#"), TESTING]
+    sections += [_class(kind, deeper="#") for kind in TOLD_TO_TESTS]
     sections += [
         _function(f"landfast.testing.{name}", getattr(landfast.testing, name), "###")
         for name in landfast.testing.__all__
@@ -90,7 +152,8 @@ def api() -> str:
 
 def members(kind: type[Any]) -> Iterator[tuple[str, Any]]:
     """Its public methods and properties, in the order of the code."""
-    for name, member in vars(kind).items():
+    parts = [kind, *(part for part in (Declaring, Endpoints, Opened, Calling, Lent) if part in kind.__mro__)]
+    for name, member in [pair for part in parts for pair in vars(part).items()]:
         if name.startswith("_") or f"{kind.__name__}.{name}" in INSIDE:
             continue
         if inspect.isfunction(member) or isinstance(member, property):

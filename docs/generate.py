@@ -1,4 +1,4 @@
-"""`make docs`: the pages of docs/reference that are drawn from the code. A test fails when they are out of date."""
+"""`make docs`: the pages of docs/reference, drawn from the code, and the index. A test fails when one is old."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from pathlib import Path
 
 import click
 
+from docs import navigation
+from docs.admin_page import admin_api, openapi
 from docs.api_page import api
 from docs.errors_page import errors
+from docs.metrics_page import metrics
 from docs.provider_language import language
 from docs.provider_pages import provider_pages
 from docs.settings_page import settings
@@ -28,8 +31,11 @@ def pages() -> dict[str, str]:
         "commands.md": commands(),
         "settings.md": settings(),
         "api.md": api(),
+        "admin-api.md": admin_api(),
+        "openapi.json": openapi(),
         "errors.md": errors(),
         "log.md": log(),
+        "metrics.md": metrics(),
         "describing-a-provider.md": language(),
     }
     return own | provider_pages()
@@ -103,6 +109,7 @@ def log() -> str:
         "Databases, cache, spool and journal": log_lines.LAYERS,
         "Processing": log_lines.PROCESSING,
         "Processes": log_lines.PROCESSES,
+        "Alerts and dead letters": log_lines.ALERTS,
     }
     lines = [
         "# The log",
@@ -140,11 +147,16 @@ def _who(signal: Signal) -> str:
     others = {
         Signal.CLAIM: "a worker",
         Signal.WAKE: "time",
+        Signal.PROMOTE: "whoever passes what it waited for",
+        Signal.SKIP: "an operator",
         Signal.REQUEUE: "a worker that brings a handler",
         Signal.RESUME: "a worker, once the switch is in force no longer",
+        Signal.STIR: "a worker that moved the entity which the event waits for",
         Signal.ADMIT: "an operator",
         Signal.DISCARD: "an operator",
         Signal.ERASE: "an operator",
+        Signal.HASTEN: "an operator",
+        Signal.CLOSE: "an operator",
         Signal.REPLAY: "an operator",
         Signal.RECOVER: "an operator",
     }
@@ -155,3 +167,4 @@ if __name__ == "__main__":
     for name, text in pages().items():
         (REFERENCE / name).parent.mkdir(exist_ok=True)
         (REFERENCE / name).write_text(text)
+    (navigation.DOCS / "index.md").write_text(navigation.index())

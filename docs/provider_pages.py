@@ -11,6 +11,7 @@ from landfast.providers.coverage import unsigned_headers
 from landfast.providers.handshake import Handshake, Proof
 from landfast.providers.profile import Profile
 from landfast.providers.redelivery import Redelivery
+from landfast.providers.samples import sample_types
 from landfast.providers.schemes import Scheme
 from landfast.providers.schemes.anyof import AnyOf
 from landfast.providers.schemes.ebay import EbayScheme
@@ -73,11 +74,17 @@ def _page(profile: Profile) -> str:
         _handshake_lines(profile),
         ["## Redelivery", "", *_redelivery_lines(profile)],
         ["## Traps", "", *[f"- {trap}" for trap in profile.traps]] if profile.traps else [],
-        ["## Try it", "", "```sh", f"landfast send {profile.name} {_quoted(profile.samples[0].type)}", "```"]
-        if profile.samples and _can_be_signed(profile.scheme)
-        else [],
+        _try_lines(profile) if profile.samples and _can_be_signed(profile.scheme) else [],
     )
     return "\n\n".join("\n".join(lines).strip() for lines in sections if lines) + "\n"
+
+
+def _try_lines(profile: Profile) -> list[str]:
+    types = sample_types(profile)
+    lines = ["## Try it", "", "```sh", f"landfast send {profile.name} {_quoted(profile.samples[0].type)}", "```"]
+    if len(types) > 1:
+        lines += ["", "There are samples of these types:", "", "```text", *types, "```"]
+    return lines
 
 
 def _configuration(profile: Profile) -> Iterator[str]:

@@ -8,9 +8,15 @@ from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from landfast.config import Settings, SourceSettings
-from landfast.config.setting_keys import KEYS, SOURCE_KEYS, Key
+from landfast.config.alert_keys import ALERT_KEYS, SINK_KEYS
+from landfast.config.alerts import AlertSettings, SinkSettings
+from landfast.config.dependencies import DEPENDENCY_KEYS
+from landfast.config.forwards import FORWARD_KEYS, ForwardSettings
+from landfast.config.key import Key
+from landfast.config.setting_keys import KEYS, SOURCE_KEYS
+from landfast.domain.dependency import Dependency
 
-KINDS = {str: "text", int: "a whole number", float: "a number", list: "a list", bool: "true or false"}
+KINDS = {str: "text", int: "a whole number", float: "a number", list: "a list", bool: "true or false", dict: "a table"}
 
 HEAD = """\
 # Settings
@@ -43,6 +49,30 @@ Under `[sources.NAME]`, or as keywords of `inbox.source(NAME, ...)`. NAME is the
 `/in/NAME`. Some providers take more keys; [their pages](providers.md) name them. None of these has a variable: what
 differs from machine to machine is in `secrets`.
 """
+DEPENDENCIES = """\
+## A dependency
+
+Under `[dependencies.NAME]`, or as keywords of `inbox.dependency(NAME, ...)`. NAME stands in `uses` of a handler or an
+effect, or is the name of a forward: [how](../howto/dependencies.md). None of these has a variable.
+"""
+FORWARDS = """\
+## A forward
+
+Each `[[forward]]` is a table with two brackets, or a call of `inbox.forward(NAME, ...)`:
+[how](../howto/forward.md). References are `env:NAME` or `file:PATH`. None of these has a variable.
+"""
+ALERTS = """\
+## Alerts
+
+Under `[alerts]`, or as `Inbox(alerts={...})`. All have defaults that suit an inbox which nobody has configured;
+[be told in time](../howto/be-told-in-time.md) says what is looked for. None of these has a variable.
+"""
+SINKS = """\
+## A sink of alerts
+
+Under `[alerts.sinks.NAME]`. Each kind takes the keys that it needs, and no others. References are `env:NAME` or
+`file:PATH`, as a source's secrets are.
+"""
 SECRETS = """\
 ## A secret
 
@@ -67,7 +97,7 @@ secrets = [
 
 ## What is no setting
 
-Attempts, backoff, deadline, isolation and grouping belong to a handler, and so to the code:
+Attempts, backoff, deadline, isolation, grouping and `uses` belong to a handler, and so to the code:
 [`Inbox.on`](api.md#inboxon). A sender that is in no catalogue is described under `[providers.NAME]`:
 [how](describing-a-provider.md).
 """
@@ -75,7 +105,11 @@ Attempts, backoff, deadline, isolation and grouping belong to a handler, and so 
 
 def settings() -> str:
     parts = [HEAD, *_entries(KEYS, Settings, with_variable=True), SOURCES]
-    return "\n".join([*parts, *_entries(SOURCE_KEYS, SourceSettings, with_variable=False), SECRETS])
+    parts += [*_entries(SOURCE_KEYS, SourceSettings, with_variable=False), DEPENDENCIES]
+    parts += [*_entries(DEPENDENCY_KEYS, Dependency, with_variable=False), FORWARDS]
+    parts += [*_entries(FORWARD_KEYS, ForwardSettings, with_variable=False), ALERTS]
+    parts += [*_entries(ALERT_KEYS, AlertSettings, with_variable=False), SINKS]
+    return "\n".join([*parts, *_entries(SINK_KEYS, SinkSettings, with_variable=False), SECRETS])
 
 
 def _entries(keys: Mapping[str, Key], kind: type[Any], *, with_variable: bool) -> list[str]:
