@@ -133,7 +133,7 @@ class Postgres:
         """The name of a fresh database, empty or like its template."""
         self._created += 1
         name = f"test_{self._created}"
-        self._manage(f"CREATE DATABASE {name} TEMPLATE {template}")
+        self._manage(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
         return name
 
     def drop_database(self, name: str) -> None:

@@ -458,6 +458,26 @@ async def test_a_proof_that_asks_for_some_lines_reads_no_others(bench: PostgresB
             assert pages < 100, after
 
 
+async def test_the_newest_events_are_listed_without_a_look_at_all_others(bench: PostgresBench) -> None:
+    """The server expected one row of a join over two columns, and walked through everything that ever came."""
+    await bench.fetch(
+        "CREATE TABLE made AS SELECT decode(md5(n::text), 'hex') AS event_id,"
+        " now() + n * interval '1 microsecond' AS received_at FROM generate_series(1, 20000) AS n"
+    )
+    await bench.fetch("INSERT INTO landfast.identity (event_id, received_at) SELECT event_id, received_at FROM made")
+    await bench.fetch(
+        "INSERT INTO landfast.body (received_at, event_id, source, key, type, headers, body)"
+        " SELECT received_at, event_id, 'stripe', event_id::text, 'paid', '[]', '' FROM made"
+    )
+    await bench.fetch(
+        "INSERT INTO landfast.history (received_at, event_id, at, run, forced, signal, state, handlers)"
+        " SELECT received_at, event_id, now(), 1, false, 'finish', 'done', 'pay' FROM made"
+    )
+    await bench.fetch("ANALYZE")
+    pages, _ = await _costs(bench, SQL["find_any"], (*[None] * 7, 50, None, None, None, None, False))
+    assert pages < 2_000
+
+
 async def _costs(bench: PostgresBench, statement: str, given: tuple[Any, ...]) -> tuple[int, int]:
     """How many pages it looked at, and how many rows it read in vain."""
     connection = await asyncpg.connect(bench.dsn)

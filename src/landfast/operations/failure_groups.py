@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -15,7 +16,7 @@ from landfast.domain.summary import Cursor, EventSummary
 from landfast.ports.inbox import Archive
 
 LOOKED_AT_MOST = 10_000
-"""Events that are grouped, the newest ones: so it takes half a second with a million dead letters, too."""
+"""Events that are grouped, the newest ones: so it takes a moment with a million dead letters, too."""
 
 PAGE_EVENTS = 1_000
 
@@ -78,53 +79,49 @@ def delayed_ones(text: str, *, now: datetime, command: str) -> Filter:
 
 async def failure_groups(archive: Archive, wanted: Filter, *, at_most: int = LOOKED_AT_MOST) -> FailureGroups:
     """Of those that match, in a state that something can be done about."""
-    found: dict[Filter, FailureGroup] = {}
-    looked_at, cursor = 0, None
-    while looked_at < at_most:
+    alike: defaultdict[tuple[str, ...], list[EventSummary]] = defaultdict(list)
+    looked_at, cursor, is_all = 0, None, False
+    while looked_at < at_most and not is_all:
         limit = min(PAGE_EVENTS, at_most - looked_at)
         page = await archive.find(wanted, limit=limit, after=cursor)
         for event in page:
-            one = _group_of(event, wanted)
-            found[one.wanted] = _joined(found[one.wanted], one) if one.wanted in found else one
+            what = event.error, "" if event.error else event.reason
+            alike[event.state, event.source, *what, event.handler, event.line].append(event)
         looked_at += len(page)
-        if len(page) < limit:
-            return FailureGroups(_sorted(found.values()), looked_at, is_all=True)
-        cursor = Cursor(page[-1].received_at, page[-1].event_id)
-    is_all = not await archive.find(wanted, limit=1, after=cursor)
-    return FailureGroups(_sorted(found.values()), looked_at, is_all=is_all)
+        is_all = len(page) < limit
+        cursor = None if is_all else Cursor(page[-1].received_at, page[-1].event_id)
+    is_all = is_all or not await archive.find(wanted, limit=1, after=cursor)
+    return FailureGroups(_sorted(_group_of(events, wanted) for events in alike.values()), looked_at, is_all=is_all)
 
 
-def _group_of(event: EventSummary, wanted: Filter) -> FailureGroup:
-    at = event.since or event.received_at
+def _group_of(events: Sequence[EventSummary], wanted: Filter) -> FailureGroup:
+    newest = max(events, key=_failed_at)
     narrowed = replace(
         wanted,
-        source=event.source,
-        state=event.state,
-        error=event.error or None,
-        reason=None if event.error else event.reason or None,
-        handler=event.handler or None,
-        line=event.line or None,
+        source=newest.source,
+        state=newest.state,
+        error=newest.error or None,
+        reason=None if newest.error else newest.reason or None,
+        handler=newest.handler or None,
+        line=newest.line or None,
     )
     return FailureGroup(
-        state=event.state,
-        source=event.source,
-        error=event.error or event.reason,
-        handler=event.handler,
-        line=event.line,
-        count=1,
-        first=at,
-        last=at,
-        message=event.message,
-        newest=event.event_id,
+        state=newest.state,
+        source=newest.source,
+        error=newest.error or newest.reason,
+        handler=newest.handler,
+        line=newest.line,
+        count=len(events),
+        first=min(map(_failed_at, events)),
+        last=_failed_at(newest),
+        message=newest.message,
+        newest=newest.event_id,
         wanted=narrowed,
     )
 
 
-def _joined(one: FailureGroup, other: FailureGroup) -> FailureGroup:
-    newest = other if other.last > one.last else one
-    first, last = min(one.first, other.first), max(one.last, other.last)
-    count = one.count + other.count
-    return replace(one, count=count, first=first, last=last, message=newest.message, newest=newest.newest)
+def _failed_at(event: EventSummary) -> datetime:
+    return event.since or event.received_at
 
 
 def _sorted(groups: Iterable[FailureGroup]) -> tuple[FailureGroup, ...]:

@@ -63,6 +63,8 @@ async def search(
 
 async def count(archive: Archive, wanted: Filter, *, at_most: int, clock: Clock) -> Counting:
     """How many match, counting no further than `at_most`."""
+    if wanted == Filter():
+        return Counting(min(at_most, (await archive.census()).here))  # which is counted already
     if _is_quick(wanted):
         return Counting(await archive.count(wanted, at_most=at_most))
     number, stretches = 0, _Stretches(archive, wanted, None, clock)

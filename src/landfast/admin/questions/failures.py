@@ -16,6 +16,9 @@ from landfast.operations.failure_groups import FailureGroup, dead_ones, delayed_
 SPANS = {"1h": timedelta(hours=1), "3h": timedelta(hours=3), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
 """The columns of the table of errors."""
 
+LOOKED_AT_MOST = 5_000
+"""Events that are grouped: some 150 ms."""
+
 
 class FailuresAsked(Asked):
     filter: FilterText = ""
@@ -78,7 +81,8 @@ class Errors(Answered):
 async def failures(desk: Desk, asked: FailuresAsked) -> Groups:
     """Dead letters, or what is tried again by itself, grouped by error, handler and line of your code."""
     read = delayed_ones if asked.is_failing else dead_ones
-    found = await failure_groups(desk.archive, desk.shown(read(asked.filter, now=desk.now(), command="failures")))
+    wanted = desk.shown(read(asked.filter, now=desk.now(), command="failures"))
+    found = await failure_groups(desk.archive, wanted, at_most=LOOKED_AT_MOST)
     return Groups(groups=[_group(desk, one) for one in found.groups], looked_at=found.looked_at, is_all=found.is_all)
 
 
