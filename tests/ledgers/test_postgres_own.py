@@ -129,6 +129,20 @@ async def test_serializable_handlers_do_not_collide_on_tables_of_ours(postgres_d
     assert await receipt_count(postgres_desk) == 4
 
 
+async def test_serializable_groups_do_not_collide_on_tables_of_ours(postgres_desk: PostgresDesk) -> None:
+    """Between two handlers we say RESET ALL, and again before COMMIT; the guard row's place is not lost with it."""
+    ledger = postgres_desk.ledger
+    transactions = [await ledger.begin(deadline=PATIENCE_SECONDS, isolation="serializable") for _ in range(3)]
+    for number, tx in enumerate(transactions):
+        await tx.reserve([key(f"evt_{number}_{event}") for event in range(2)])
+    for tx in transactions:
+        for statement in ("SELECT 1", "SET statement_timeout = '10s'"):
+            await (await tx.scope()).handle.execute(statement)
+    for tx in transactions:
+        await tx.commit(results=(), effects=())
+    assert await receipt_count(postgres_desk) == 6
+
+
 async def test_settings_of_one_handler_do_not_reach_the_next(postgres_desk: PostgresDesk) -> None:
     desk = postgres_desk
     async with transaction(desk.ledger) as tx:
