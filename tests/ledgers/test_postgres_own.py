@@ -174,6 +174,45 @@ async def test_a_setting_of_the_session_does_not_outlive_its_transaction(postgre
             await tx.rollback() if number % 2 else await tx.commit(results=(), effects=())
 
 
+async def test_a_handler_that_closes_its_connection_keeps_no_place_in_the_pool(postgres_desk: PostgresDesk) -> None:
+    desk = postgres_desk
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        for number in range(6):  # the pool has four
+            async with transaction(desk.ledger) as tx:
+                await tx.reserve([key()])
+                connection = tx.handle.connection
+                connection.terminate() if number % 2 else await connection.close()
+                with pytest.raises(LedgerUnavailableError):
+                    await tx.commit(results=(), effects=())
+        assert await process(desk.ledger, key(), "pay_1") is None
+
+
+async def test_statements_that_a_handler_has_the_server_forget_cost_nobody_an_attempt(
+    postgres_desk: PostgresDesk,
+) -> None:
+    desk = postgres_desk
+
+    async def handler(of: str, *, forgets: bool = False) -> None:
+        async with transaction(desk.ledger) as tx:
+            await tx.reserve([key(of)])
+            await order(tx, of)
+            with pytest.raises(UserError, match="DEALLOCATE ALL"):
+                await tx.handle.execute("deallocate prepare all")
+            if forgets:
+                await desk.raw(tx.handle.connection, "DEALLOCATE ALL")
+            await tx.commit(results=(), effects=())
+
+    await handler("evt_1")
+    with pytest.raises(CommitRefusedError) as ours:
+        await handler("evt_2", forgets=True)
+    await handler("evt_2", forgets=True)
+    with pytest.raises(asyncpg.InvalidSQLStatementNameError) as asyncpgs:
+        await handler("evt_3")
+    assert [desk.ledger.diagnose(each.value) for each in (ours, asyncpgs)] == [Fault.CONFLICT] * 2
+    await handler("evt_3")
+    assert await orders(desk) == ["evt_1", "evt_2", "evt_3"]
+
+
 async def test_a_table_that_changes_under_a_prepared_statement_is_a_reason_to_run_again(
     postgres_desk: PostgresDesk,
 ) -> None:

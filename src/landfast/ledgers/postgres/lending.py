@@ -37,6 +37,10 @@ class LentConnection(Base):
         # Called when a statement is deleted, which may be long after the end, and sends nothing.
         self._lender._maybe_gc_stmt(statement)  # type: ignore[attr-defined]  # noqa: SLF001 - asyncpg's own classes call it
 
+    def _cleanup(self) -> None:
+        # After `close` and `terminate`: the place in the pool is the lender's, and only the lender can give it back.
+        self._lender._cleanup()  # type: ignore[attr-defined]  # noqa: SLF001 - the same
+
     def _get_unique_id(self, prefix: str) -> str:
         name: str = self._lender._get_unique_id(prefix)  # type: ignore[attr-defined]  # noqa: SLF001 - behind a pooler it has its own way
         return name

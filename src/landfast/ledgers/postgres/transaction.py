@@ -121,9 +121,7 @@ class PostgresTransaction:
             try:
                 tag = await teller.tell("; ".join([*said, statements.call(*call)] if call else said))
             except faults.ANY as error:
-                statements.failed()
-                if getattr(error, "sqlstate", None) == telling.NOT_PREPARED:
-                    statements.lost()
+                if statements.failed(error):
                     await teller.tell("ROLLBACK")
                 elif not await teller.renew():
                     raise
@@ -234,7 +232,7 @@ class PostgresTransaction:
         try:
             tag = await teller.tell_last("; ".join([*said, "COMMIT"]))
         except faults.ANY as error:
-            statements.failed()
+            statements.failed(error)
             raise _why_not(teller, error) from error
         except asyncio.CancelledError as error:
             teller.distrust()
