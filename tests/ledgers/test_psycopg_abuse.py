@@ -11,6 +11,7 @@ import psycopg.rows
 import pytest
 from psycopg import sql
 
+from landfast.domain.errors import UserError
 from landfast.testing.conformance.ledger.desk import key, orders, receipt_count
 from landfast.thread_calls import finish
 from tests.ledgers.psycopg_desks import BlockingPsycopgDesk, PsycopgDesk
@@ -260,3 +261,26 @@ async def test_what_a_pool_sets_on_its_connections_outlives_what_handlers_set(de
     await look(Conn(connection))
     await desk.give_back(connection)
     assert shown == ["77s", "77s", "77s"]
+
+
+async def test_a_savepoint_of_the_event_before_is_not_rolled_back_to(desk: PsycopgDesk) -> None:
+    tx = await desk.ledger.begin(deadline=PATIENCE_SECONDS)
+    await tx.reserve([key("evt_1"), key("evt_2")])
+
+    async def leaves(conn: Conn) -> None:
+        await conn.execute("SAVEPOINT mine")
+        await conn.order()
+
+    async def goes_back(conn: Conn) -> None:
+        with pytest.raises(UserError, match="mine"):
+            await conn.execute("ROLLBACK TO mine")
+        await conn.execute("SAVEPOINT mine")
+        await conn.order("pay_2")
+        await conn.execute("ROLLBACK TO mine")
+
+    for handler in (leaves, goes_back):
+        scope = await tx.scope()
+        await run(tx, handler(Conn(scope.given("connection"))))
+        await scope.close()
+    await tx.commit(results=(), effects=())
+    assert await orders(desk) == ["pay_1"]

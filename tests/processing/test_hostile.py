@@ -359,6 +359,33 @@ async def test_a_handler_that_loses_its_connection_and_says_nothing_does_not_run
     await shop.close()
 
 
+async def test_an_event_whose_commit_never_has_an_answer_does_not_run_for_ever(shop: Shop) -> None:
+    begin, runs = shop.ledger.begin, 0
+
+    async def no_answer(**_what: Any) -> None:
+        raise CommitUnknownError("no answer to COMMIT")
+
+    async def cut_off(**how: Any) -> Any:
+        tx = await begin(**how)
+        tx.commit = no_answer
+        return tx
+
+    @shop.on(attempts=2)
+    async def create_order(event: Event, tx: Any) -> None:
+        nonlocal runs
+        runs += 1
+        await insert(event, tx)
+
+    shop.ledger.begin = cut_off
+    await shop.deliver("evt_1")
+    at_work = shop.worker()
+    for _ in range(8):
+        await at_work.drain()
+        await shop.advance(4000)
+    assert (await shop.state("evt_1"), await shop.orders()) == (State.DEAD, [])
+    assert runs == 5  # three that are excused, and two attempts
+
+
 async def test_what_an_old_worker_shelves_during_a_rolling_deploy_is_taken_up(
     live: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

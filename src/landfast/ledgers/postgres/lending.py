@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
+from landfast.domain.savepoints import OwnSavepoints
 from landfast.ledgers import control
 
 if TYPE_CHECKING:
@@ -24,11 +25,16 @@ class LentConnection(Base):
     the answer to COMMIT or ROLLBACK and that moment the server commits each statement by itself.
     """
 
-    __slots__ = ("_has_ended", "_lender")
+    __slots__ = ("_has_ended", "_lender", "savepoints")
 
     def __init__(self, lender: Connection[Record]) -> None:
         self._lender = lender
         self._has_ended = False
+        self.savepoints = OwnSavepoints()
+
+    async def execute(self, query: str, *args: Any, **how: Any) -> str:
+        self.savepoints.saw(query)
+        return await super().execute(query, *args, **how)
 
     def end(self) -> None:
         self._has_ended = True

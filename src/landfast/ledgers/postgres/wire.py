@@ -151,7 +151,7 @@ class AsyncpgWire:
             raise control.ended_by_handler()
 
     def scope(self) -> PostgresHandle:
-        self._handle.used = False
+        self._handle.next_event()
         return self._handle
 
     async def undo_settings(self, statements: Sequence[str]) -> None:
