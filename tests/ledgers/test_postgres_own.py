@@ -150,7 +150,7 @@ async def test_settings_of_one_handler_do_not_reach_the_next(postgres_desk: Post
         assert {name: await tx.handle.fetchval(f"SHOW {name}") for name in OURS} == OURS
         assert await tx.handle.fetchval("SHOW lock_timeout") == "0"
         mess = ("statement_timeout = '1ms'", "search_path = nowhere", "ROLE pg_monitor", "synchronous_commit = off")
-        for setting in mess:
+        for setting in (*mess, "SESSION AUTHORIZATION pg_monitor"):
             await tx.handle.execute(f"SET LOCAL {setting}")
         await tx.scope()
         assert {name: await tx.handle.fetchval(f"SHOW {name}") for name in OURS} == OURS
@@ -171,6 +171,7 @@ async def test_a_setting_of_the_session_does_not_outlive_its_transaction(postgre
             assert await tx.handle.fetchval("SHOW statement_timeout") == "0"
             await tx.handle.execute("SET statement_timeout = '10s'")
             await desk.raw(tx.handle.connection, "SELECT pg_advisory_lock(1)")
+            await tx.handle.execute("SET SESSION AUTHORIZATION pg_monitor")
             await tx.rollback() if number % 2 else await tx.commit(results=(), effects=())
 
 
