@@ -386,6 +386,34 @@ async def test_an_event_whose_commit_never_has_an_answer_does_not_run_for_ever(s
     assert runs == 5  # three that are excused, and two attempts
 
 
+async def test_a_commit_that_happened_after_many_without_an_answer_is_not_buried(shop: Shop) -> None:
+    """The last attempt is charged, and the tombstone meets the receipt."""
+    begin, runs = shop.ledger.begin, 0
+
+    async def cut_off(**how: Any) -> Any:
+        tx = await begin(**how)
+        commit = tx.commit
+
+        async def no_answer(**what: Any) -> None:
+            nonlocal runs
+            runs += 1
+            if runs == 4:
+                await commit(**what)
+            raise CommitUnknownError("no answer to COMMIT")
+
+        tx.commit = no_answer
+        return tx
+
+    shop.on(attempts=1, name="create_order")(insert)
+    shop.ledger.begin = cut_off
+    await shop.deliver("evt_1")
+    at_work = shop.worker()
+    for _ in range(6):
+        await at_work.drain()
+        await shop.advance(4000)
+    assert (await shop.state("evt_1"), await shop.orders(), runs) == (State.DONE, ["evt_1"], 4)
+
+
 async def test_what_an_old_worker_shelves_during_a_rolling_deploy_is_taken_up(
     live: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
