@@ -129,6 +129,20 @@ async def test_serializable_handlers_do_not_collide_on_tables_of_ours(postgres_d
     assert await receipt_count(postgres_desk) == 4
 
 
+async def test_serializable_groups_do_not_collide_on_tables_of_ours(postgres_desk: PostgresDesk) -> None:
+    """Between two handlers we say RESET ALL, and again before COMMIT; the guard row's place is not lost with it."""
+    ledger = postgres_desk.ledger
+    transactions = [await ledger.begin(deadline=PATIENCE_SECONDS, isolation="serializable") for _ in range(3)]
+    for number, tx in enumerate(transactions):
+        await tx.reserve([key(f"evt_{number}_{event}") for event in range(2)])
+    for tx in transactions:
+        for statement in ("SELECT 1", "SET statement_timeout = '10s'"):
+            await (await tx.scope()).handle.execute(statement)
+    for tx in transactions:
+        await tx.commit(results=(), effects=())
+    assert await receipt_count(postgres_desk) == 6
+
+
 async def test_settings_of_one_handler_do_not_reach_the_next(postgres_desk: PostgresDesk) -> None:
     desk = postgres_desk
     async with transaction(desk.ledger) as tx:
@@ -136,7 +150,7 @@ async def test_settings_of_one_handler_do_not_reach_the_next(postgres_desk: Post
         assert {name: await tx.handle.fetchval(f"SHOW {name}") for name in OURS} == OURS
         assert await tx.handle.fetchval("SHOW lock_timeout") == "0"
         mess = ("statement_timeout = '1ms'", "search_path = nowhere", "ROLE pg_monitor", "synchronous_commit = off")
-        for setting in mess:
+        for setting in (*mess, "SESSION AUTHORIZATION pg_monitor"):
             await tx.handle.execute(f"SET LOCAL {setting}")
         await tx.scope()
         assert {name: await tx.handle.fetchval(f"SHOW {name}") for name in OURS} == OURS
@@ -157,7 +171,47 @@ async def test_a_setting_of_the_session_does_not_outlive_its_transaction(postgre
             assert await tx.handle.fetchval("SHOW statement_timeout") == "0"
             await tx.handle.execute("SET statement_timeout = '10s'")
             await desk.raw(tx.handle.connection, "SELECT pg_advisory_lock(1)")
+            await tx.handle.execute("SET SESSION AUTHORIZATION pg_monitor")
             await tx.rollback() if number % 2 else await tx.commit(results=(), effects=())
+
+
+async def test_a_handler_that_closes_its_connection_keeps_no_place_in_the_pool(postgres_desk: PostgresDesk) -> None:
+    desk = postgres_desk
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        for number in range(6):  # the pool has four
+            async with transaction(desk.ledger) as tx:
+                await tx.reserve([key()])
+                connection = tx.handle.connection
+                connection.terminate() if number % 2 else await connection.close()
+                with pytest.raises(LedgerUnavailableError):
+                    await tx.commit(results=(), effects=())
+        assert await process(desk.ledger, key(), "pay_1") is None
+
+
+async def test_statements_that_a_handler_has_the_server_forget_cost_nobody_an_attempt(
+    postgres_desk: PostgresDesk,
+) -> None:
+    desk = postgres_desk
+
+    async def handler(of: str, *, forgets: bool = False) -> None:
+        async with transaction(desk.ledger) as tx:
+            await tx.reserve([key(of)])
+            await order(tx, of)
+            with pytest.raises(UserError, match="DEALLOCATE ALL"):
+                await tx.handle.execute("deallocate prepare all")
+            if forgets:
+                await desk.raw(tx.handle.connection, "DEALLOCATE ALL")
+            await tx.commit(results=(), effects=())
+
+    await handler("evt_1")
+    with pytest.raises(CommitRefusedError) as ours:
+        await handler("evt_2", forgets=True)
+    await handler("evt_2", forgets=True)
+    with pytest.raises(asyncpg.InvalidSQLStatementNameError) as asyncpgs:
+        await handler("evt_3")
+    assert [desk.ledger.diagnose(each.value) for each in (ours, asyncpgs)] == [Fault.CONFLICT] * 2
+    await handler("evt_3")
+    assert await orders(desk) == ["evt_1", "evt_2", "evt_3"]
 
 
 async def test_a_table_that_changes_under_a_prepared_statement_is_a_reason_to_run_again(

@@ -11,9 +11,10 @@ import psycopg.rows
 import pytest
 from psycopg import sql
 
+from landfast.domain.errors import UserError
 from landfast.testing.conformance.ledger.desk import key, orders, receipt_count
 from landfast.thread_calls import finish
-from tests.ledgers.psycopg_desks import BlockingPsycopgDesk, PsycopgDesk
+from tests.ledgers.psycopg_desks import SIZE, BlockingPsycopgDesk, PsycopgDesk
 from tests.ledgers.psycopg_handlers import ENDED, INSERT, SWALLOWED, Conn, Handler, attempt, is_as, run
 from tests.patience import PATIENCE_SECONDS
 
@@ -260,3 +261,41 @@ async def test_what_a_pool_sets_on_its_connections_outlives_what_handlers_set(de
     await look(Conn(connection))
     await desk.give_back(connection)
     assert shown == ["77s", "77s", "77s"]
+
+
+async def test_a_savepoint_of_the_event_before_is_not_rolled_back_to(desk: PsycopgDesk) -> None:
+    tx = await desk.ledger.begin(deadline=PATIENCE_SECONDS)
+    await tx.reserve([key("evt_1"), key("evt_2")])
+
+    async def leaves(conn: Conn) -> None:
+        await conn.execute("SAVEPOINT mine")
+        await conn.order()
+
+    async def goes_back(conn: Conn) -> None:
+        with pytest.raises(UserError, match="mine"):
+            await conn.execute("ROLLBACK TO mine")
+        await conn.execute("SAVEPOINT mine")
+        await conn.order("pay_2")
+        await conn.execute("ROLLBACK TO mine")
+
+    for handler in (leaves, goes_back):
+        scope = await tx.scope()
+        await run(tx, handler(Conn(scope.given("connection"))))
+        await scope.close()
+    await tx.commit(results=(), effects=())
+    assert await orders(desk) == ["pay_1"]
+
+
+async def test_who_a_handler_became_the_next_event_is_not(desk: PsycopgDesk) -> None:
+    async def becomes_another(conn: Conn) -> None:
+        await conn.order()
+        await conn.execute("SET SESSION AUTHORIZATION pg_monitor")
+
+    async def looks(conn: Conn) -> None:
+        assert await conn.first("SELECT session_user") == "postgres"
+
+    for number in range(SIZE):
+        assert await attempt(desk, looks, of=f"before_{number}") == "kept"
+    assert await attempt(desk, becomes_another) == "kept"
+    for number in range(SIZE):
+        assert await attempt(desk, looks, of=f"after_{number}") == "kept"

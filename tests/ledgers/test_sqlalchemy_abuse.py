@@ -13,10 +13,10 @@ import pymysql
 import pytest
 from sqlalchemy import insert
 
-from landfast.domain.errors import HandlerEndedTransactionError, LandfastError, SwallowedDatabaseError
+from landfast.domain.errors import HandlerEndedTransactionError, LandfastError, SwallowedDatabaseError, UserError
 from landfast.testing.conformance.ledger.desk import DEADLINE, key, orders, receipt_count
 from tests.ledgers.mysql_desks import ON_MYSQL, mysql_desk
-from tests.ledgers.session_handlers import Desk, Given, Handler, Order, attempt
+from tests.ledgers.session_handlers import Desk, Given, Handler, Order, attempt, run
 from tests.ledgers.stacks import ON_POSTGRES, STACKS, checked_out, desk_on, is_sqlite
 
 pytestmark = pytest.mark.req("R20")
@@ -334,3 +334,21 @@ async def test_whether_a_handler_used_its_transaction_is_known(desk: Desk) -> No
     await scope.close()
     assert scope.used
     await tx.rollback()
+
+
+async def test_a_savepoint_of_the_event_before_is_not_rolled_back_to(desk: Desk) -> None:
+    async def leaves(given: Given) -> None:
+        await given.execute("SAVEPOINT mine")
+        await given.add("pay_1")
+
+    async def goes_back(given: Given) -> None:
+        await given.execute("ROLLBACK TO SAVEPOINT mine")
+
+    tx = await desk.ledger.begin(deadline=DEADLINE)
+    try:
+        await tx.reserve([key("evt_1"), key("evt_2")])
+        await run(desk, tx, leaves)
+        with pytest.raises(UserError, match="mine"):
+            await run(desk, tx, goes_back)
+    finally:
+        await tx.rollback()

@@ -317,6 +317,103 @@ async def test_a_handler_that_breaks_its_own_connection_counts_as_an_attempt_in_
     assert await shop.state("evt_bad") is State.DEAD and await shop.orders() == ["evt_good"]
 
 
+async def closes(tx: Any, _shop: Shop) -> None:
+    await tx.connection.close()
+
+
+async def reads_only(tx: Any, _shop: Shop) -> None:
+    await tx.execute("SET TRANSACTION READ ONLY")
+
+
+async def is_cut_off(tx: Any, shop: Shop) -> None:
+    """By the network, say. Whoever has nothing to send does not notice."""
+    await shop.sql("SELECT pg_terminate_backend($1, 5000)", await tx.fetchval("SELECT pg_backend_pid()"))
+
+
+@pytest.mark.parametrize("way", [closes, reads_only, is_cut_off])
+async def test_a_handler_that_loses_its_connection_and_says_nothing_does_not_run_for_ever(
+    migrated_database: str, way: Any
+) -> None:
+    """Its neighbours in the group are done, and it is dead in the end. What is heard at COMMIT may be an error, or that
+    there is no answer: no single time is an attempt."""
+    shop = Shop("postgres", migrated_database)
+    await shop.open()
+    runs = 0
+
+    @shop.on(attempts=2)
+    async def create_order(event: Event, tx: Any) -> None:
+        nonlocal runs
+        await insert(event, tx)
+        if event.key == "evt_1":
+            runs += 1
+            await way(tx, shop)
+
+    await shop.deliver(*(f"evt_{number}" for number in range(3)))
+    at_work = shop.worker(hands=1)
+    for _ in range(12):
+        await at_work.drain()
+        await shop.advance(4000)
+    assert await shop.orders() == ["evt_0", "evt_2"]
+    assert await shop.state("evt_1") is State.DEAD
+    assert runs > 3
+    await shop.close()
+
+
+async def test_an_event_whose_commit_never_has_an_answer_does_not_run_for_ever(shop: Shop) -> None:
+    begin, runs = shop.ledger.begin, 0
+
+    async def no_answer(**_what: Any) -> None:
+        raise CommitUnknownError("no answer to COMMIT")
+
+    async def cut_off(**how: Any) -> Any:
+        tx = await begin(**how)
+        tx.commit = no_answer
+        return tx
+
+    @shop.on(attempts=2)
+    async def create_order(event: Event, tx: Any) -> None:
+        nonlocal runs
+        runs += 1
+        await insert(event, tx)
+
+    shop.ledger.begin = cut_off
+    await shop.deliver("evt_1")
+    at_work = shop.worker()
+    for _ in range(8):
+        await at_work.drain()
+        await shop.advance(4000)
+    assert (await shop.state("evt_1"), await shop.orders()) == (State.DEAD, [])
+    assert runs == 5  # three that are excused, and two attempts
+
+
+async def test_a_commit_that_happened_after_many_without_an_answer_is_not_buried(shop: Shop) -> None:
+    """The last attempt is charged, and the tombstone meets the receipt."""
+    begin, runs = shop.ledger.begin, 0
+
+    async def cut_off(**how: Any) -> Any:
+        tx = await begin(**how)
+        commit = tx.commit
+
+        async def no_answer(**what: Any) -> None:
+            nonlocal runs
+            runs += 1
+            if runs == 4:
+                await commit(**what)
+            raise CommitUnknownError("no answer to COMMIT")
+
+        tx.commit = no_answer
+        return tx
+
+    shop.on(attempts=1, name="create_order")(insert)
+    shop.ledger.begin = cut_off
+    await shop.deliver("evt_1")
+    at_work = shop.worker()
+    for _ in range(6):
+        await at_work.drain()
+        await shop.advance(4000)
+    assert (await shop.state("evt_1"), await shop.orders(), runs) == (State.DONE, ["evt_1"], 4)
+
+
 async def test_what_an_old_worker_shelves_during_a_rolling_deploy_is_taken_up(
     live: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,6 +98,30 @@ async def test_a_savepoint_lets_a_handler_catch_a_database_error(shop: Shop) -> 
 
 
 @pytest.mark.req("R20")
+@pytest.mark.parametrize("way", ["tx", "connection"])
+async def test_a_savepoint_that_one_event_left_undoes_nothing_when_the_next_rolls_back_to_it(
+    shop: Shop, way: str
+) -> None:
+    """Both are of one transaction, and the receipt of the first is older than its savepoint."""
+    if (shop.store, way) == ("sqlite", "connection"):
+        pytest.skip("a def handler has it, and no group")
+
+    @shop.on(attempts=1)
+    async def create_order(event: Event, tx: Any) -> None:
+        on = tx if way == "tx" else tx.connection
+        if event.key == "evt_1":
+            await on.execute("SAVEPOINT mine")
+        await insert(event, tx)
+        if event.key == "evt_2":
+            await on.execute("ROLLBACK TO SAVEPOINT mine")
+
+    await shop.deliver("evt_1", "evt_2")
+    await shop.settle_down()
+    assert await shop.orders() == ["evt_1"]
+    assert (await shop.show("evt_2")).summary.error == "UserError"
+
+
+@pytest.mark.req("R20")
 @pytest.mark.parametrize("statement", ["COMMIT", "ROLLBACK"])
 @pytest.mark.parametrize("way", ["tx", "connection"])
 async def test_a_handler_that_ends_its_transaction_itself_fails_and_commits_nothing(

@@ -368,6 +368,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no time": ({"at": 60}, "it is a datetime with its time zone, or a timedelta"),
     "of others": ({"account": StagedResult("other")}, "a result of something that this event did not stage"),
     "twice": ({"named": "x"}, "named 'x' is staged twice for this event; give each its own named="),
+    "NUL": ({"named": "a\0b"}, "has a character that no database takes"),
     "taken": ({"named": "charge"}, "charge names another step of this event; give it another named="),
     "misspelt": ({"afer": ["charge"]}, "got an unexpected keyword argument 'afer'; did you mean 'after'?"),
     "too deep": ({"account": {"id": StagedResult("other")}}, "the arguments must be JSON"),

@@ -16,18 +16,30 @@ _CONTROL = re.compile(
     r"|ROLLBACK(?!\s+(?:(?:WORK|TRANSACTION)\s+)?TO\b))\b",
     re.IGNORECASE | re.DOTALL,
 )
+_FORGETTING = re.compile(sql_text.BLANK + r"DEALLOCATE\s+(?:PREPARE\s+)?ALL\b", re.IGNORECASE | re.DOTALL)
 _PERCENT = re.compile(r"%(?:[sbt]\b|\()")
 _NUMBERED = re.compile(r"\$[1-9]")
 
 
 def refuse(query: str) -> None:
     """Refuse a statement that begins or ends a transaction. One that hides behind another statement, or goes over
-    `tx.connection`, meets the guard row instead; this is only the clearer answer."""
+    `tx.connection`, meets the guard row instead; this is only the clearer answer. And one after which no driver knows
+    what its connection has."""
     if word := _control_word(query):
         raise HandlerEndedTransactionError(
             f"a handler may not send {word}: Landfast commits its writes together with the receipt; "
             "use tx.savepoint() to undo a part"
         )
+    if _forgets(query):
+        raise UserError(
+            "a handler may not send DEALLOCATE ALL: events after it have statements prepared on the same connection;"
+            " name the one that is yours"
+        )
+
+
+@lru_cache(QUERIES)
+def _forgets(query: str) -> bool:
+    return _FORGETTING.match(query) is not None
 
 
 @lru_cache(QUERIES)

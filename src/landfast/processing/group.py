@@ -159,8 +159,7 @@ class Grouping:
         except CommitUnknownError as error:
             if isinstance(error.__cause__, asyncio.CancelledError):
                 raise error.__cause__ from error  # the worker's own: no handler runs in this task
-            # It may have happened. The next claim looks at the receipts.
-            return Attempted(dict.fromkeys(group, Deferred("commit_unknown", 0.5, str(error))))
+            return await self._unknown(group, error, pace, conflicts)
         except LedgerUnavailableError as error:
             return Attempted(dict.fromkeys(group, Deferred("infrastructure", 1.0, str(error))))
         except Exception as error:  # noqa: BLE001 - one event that we did not foresee must not cost its neighbours theirs
@@ -170,6 +169,17 @@ class Grouping:
             return self._at_fault(group, Failed(error, fault), pace, conflicts)
         unreached = [work for work in group if work not in reached]
         return Attempted(reached, [unreached] if unreached else ())
+
+    async def _unknown(self, group: list[Work], error: CommitUnknownError, pace: Pace, conflicts: int) -> Attempted:
+        """It may have happened: the next run looks at the receipts. One that could reserve them again knows that it had
+        not, so where there is never an answer although the ledger is well, it is the handler that loses its connection.
+        """
+        deferred = Deferred("commit_unknown", 0.5, str(error))
+        if not await self._ledger_answers():
+            return Attempted(dict.fromkeys(group, deferred))
+        if len(group) == 1 and not self.excuses.excuse(group[0].receipt):
+            return Attempted({group[0]: Failed(error, Fault.OTHER)})
+        return self._at_fault(group, deferred, pace, conflicts)
 
     async def _transact(self, handler: Handler, group: list[Work]) -> Mapping[Work, Result]:
         try:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from landfast.domain.arrival import Arrived
 from landfast.domain.effect import StagedEffect
-from landfast.domain.errors import UserError
+from landfast.domain.errors import LedgerUnavailableError, UserError
 from landfast.domain.ids import NO_INBOX, InboxId
 from landfast.domain.lane_memory import StateKey
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
@@ -130,9 +131,10 @@ class Transactor:
             if handled.is_nothing and len(ours) == len(works):  # receipts that were found are younger now
                 await tx.rollback()
                 return _results(works, found, handled)
-            await self._withdraw(tx, ours, handled, rules)
-            await rules.write(tx)
-            await tx.commit(results=handled.results, effects=handled.effects, arrivals=_arrivals(ours, handled))
+            with _lost_after(handled, ours):
+                await self._withdraw(tx, ours, handled, rules)
+                await rules.write(tx)
+                await tx.commit(results=handled.results, effects=handled.effects, arrivals=_arrivals(ours, handled))
         except BaseException:
             await tx.rollback()
             raise
@@ -173,7 +175,8 @@ class Transactor:
             if (verdict := rules.verdict(work)) is not None:
                 handled.set_aside(work, verdict)
                 continue
-            scope = await tx.scope()
+            with _lost_after(handled, works):
+                scope = await tx.scope()
             started = self.clock.monotonic()
             writes.owner, writes.is_last = work, not waiting or spent > GROUP_SECONDS_AT_MOST
             try:
@@ -228,6 +231,19 @@ class Transactor:
         unreached = [work.receipt for work in ours if not handled.has_reached(work)]
         if unreached:
             await tx.withdraw(unreached, reached=rules.reached)
+
+
+@contextmanager
+def _lost_after(handled: Handled, works: Sequence[Work]) -> Iterator[None]:
+    """Around statements of Landfast's own. What fails there after a handler may be its doing, and it need not have
+    noticed: it closed its connection, or made its transaction read-only. So the last one that ran stumbles."""
+    try:
+        yield
+    except LedgerUnavailableError as error:
+        ran = [work for work in works if work.receipt in handled.seconds]
+        if not ran:
+            raise
+        raise StumbledError(ran[-1], error, handled.seconds[ran[-1].receipt]) from error
 
 
 def _results(works: Sequence[Work], found: dict[ReceiptKey, Receipt | None], handled: Handled) -> dict[Work, Result]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from asyncpg import Record
     from asyncpg.pool import PoolConnectionProxy
 
-_CONFLICT = frozenset({"40001", "40P01"})  # serialization failure, deadlock
+_CONFLICT = frozenset({"40001", "40P01", "26000"})  # serialization failure, deadlock, DEALLOCATE by an event before it
 _INFRASTRUCTURE = ("08", "53", "57P", "58", "25006")  # away, out of something, shutting down, disk, read-only
 _SCHEMA = frozenset(
     {

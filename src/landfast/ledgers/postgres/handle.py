@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
+from landfast.domain.savepoints import OwnSavepoints
 from landfast.domain.sql_text import sets_nothing
 from landfast.ledgers import control
 from landfast.ledgers.postgres import faults
@@ -34,6 +35,11 @@ class PostgresHandle:
         self.has_set = False
         """Whether one has said so, in this transaction."""
         self.used = False
+
+    def next_event(self) -> None:
+        self.used = False
+        if self._lent is not None:
+            self._lent.savepoints = OwnSavepoints()
 
     @property
     def handle(self) -> PostgresHandle:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
+from landfast.domain.savepoints import OwnSavepoints
 from landfast.ledgers import control
 
 if TYPE_CHECKING:
@@ -24,11 +25,16 @@ class LentConnection(Base):
     the answer to COMMIT or ROLLBACK and that moment the server commits each statement by itself.
     """
 
-    __slots__ = ("_has_ended", "_lender")
+    __slots__ = ("_has_ended", "_lender", "savepoints")
 
     def __init__(self, lender: Connection[Record]) -> None:
         self._lender = lender
         self._has_ended = False
+        self.savepoints = OwnSavepoints()
+
+    async def execute(self, query: str, *args: Any, **how: Any) -> str:
+        self.savepoints.saw(query)
+        return await super().execute(query, *args, **how)
 
     def end(self) -> None:
         self._has_ended = True
@@ -36,6 +42,10 @@ class LentConnection(Base):
     def _maybe_gc_stmt(self, statement: Any) -> None:
         # Called when a statement is deleted, which may be long after the end, and sends nothing.
         self._lender._maybe_gc_stmt(statement)  # type: ignore[attr-defined]  # noqa: SLF001 - asyncpg's own classes call it
+
+    def _cleanup(self) -> None:
+        # After `close` and `terminate`: the place in the pool is the lender's, and only the lender can give it back.
+        self._lender._cleanup()  # type: ignore[attr-defined]  # noqa: SLF001 - the same
 
     def _get_unique_id(self, prefix: str) -> str:
         name: str = self._lender._get_unique_id(prefix)  # type: ignore[attr-defined]  # noqa: SLF001 - behind a pooler it has its own way

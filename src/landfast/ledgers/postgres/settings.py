@@ -13,8 +13,8 @@ WAIT = f"SET LOCAL lock_timeout = {round(limits.RECEIPT_WAIT * 1000)}"
 RELAX = "SET LOCAL lock_timeout TO DEFAULT"
 """Once the receipts are ours, the locks are the handler's, and so is the time that it waits for them."""
 
-RESET = ("RESET ROLE", "RESET ALL")
-"""What the session began with; `RESET ALL` leaves the role."""
+RESET = ("RESET SESSION AUTHORIZATION", "RESET ROLE", "RESET ALL")
+"""What the session began with; `RESET ALL` leaves the first two, and the first takes the role along."""
 
 
 OURS = frozenset(

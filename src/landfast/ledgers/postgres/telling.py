@@ -41,13 +41,14 @@ class Statements:
         """The text did what it said."""
         self._new.clear()
 
-    def failed(self) -> None:
+    def failed(self, error: Exception) -> bool:
+        """Whether somebody has made the server forget them: said again, the text is understood."""
         self._in_full.update(self._new)
         self._new.clear()
-
-    def lost(self) -> None:
-        """Somebody has made the server forget them."""
+        if getattr(error, "sqlstate", None) != NOT_PREPARED:
+            return False
         self._in_full |= self._kept
+        return True
 
 
 _OF_CONNECTIONS: WeakKeyDictionary[Any, Statements] = WeakKeyDictionary()

@@ -40,6 +40,7 @@ class PostgresTransaction:
         """Where our guard rows are, one for each insert of receipts, but for the first if that was told."""
         self._is_told = False
         """The place of the first guard row is known to the server alone."""
+        self._is_serializable = False
         self._to_begin: tuple[str, ...] = ()
         """What is still to be said before anything else."""
         self._ours: set[ReceiptKey] = set()
@@ -54,6 +55,7 @@ class PostgresTransaction:
     async def begin(self, isolation: str) -> None:
         """Where the receipts are inserted first, that and this are one round trip."""
         self._to_begin = settings.begin(isolation, silence=self._silence)
+        self._is_serializable = isolation == "SERIALIZABLE"
         if self._wire.teller is None:
             await self._begun()
 
@@ -90,6 +92,9 @@ class PostgresTransaction:
         inserted = set(keys)
         tag = await self._say_first(teller, "receipts_take", *rows.key_columns(keys), Outcome.DONE)
         self._is_told = True
+        if self._is_serializable:
+            # A RESET ALL would have the server look for it among everybody's rows, and that is a conflict.
+            await self._find_guard()
         if telling.count(tag) < len(inserted):
             digests = [key.digest for key in keys]
             inserted = {shared.receipt_key(row) for row in await self._wire.fetch(rows.SQL["receipts_taken"], digests)}
@@ -116,9 +121,7 @@ class PostgresTransaction:
             try:
                 tag = await teller.tell("; ".join([*said, statements.call(*call)] if call else said))
             except faults.ANY as error:
-                statements.failed()
-                if getattr(error, "sqlstate", None) == telling.NOT_PREPARED:
-                    statements.lost()
+                if statements.failed(error):
                     await teller.tell("ROLLBACK")
                 elif not await teller.renew():
                     raise
@@ -177,11 +180,14 @@ class PostgresTransaction:
         await self._begun()
         self._examine()
         with _own_statement():
-            if self._is_told:
-                self._is_told = False
-                self._guards += [row["place"] for row in await self._wire.fetch(rows.SQL["guard_find"])] or [(0, 0)]
+            await self._find_guard()
             (row,) = await self._wire.fetch(rows.SQL["guard_check"], self._guards)
         self._compare(row["count"])
+
+    async def _find_guard(self) -> None:
+        if self._is_told:
+            self._is_told = False
+            self._guards += [row["place"] for row in await self._wire.fetch(rows.SQL["guard_find"])] or [(0, 0)]
 
     async def commit(
         self,
@@ -226,7 +232,7 @@ class PostgresTransaction:
         try:
             tag = await teller.tell_last("; ".join([*said, "COMMIT"]))
         except faults.ANY as error:
-            statements.failed()
+            statements.failed(error)
             raise _why_not(teller, error) from error
         except asyncio.CancelledError as error:
             teller.distrust()

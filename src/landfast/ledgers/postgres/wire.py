@@ -151,7 +151,7 @@ class AsyncpgWire:
             raise control.ended_by_handler()
 
     def scope(self) -> PostgresHandle:
-        self._handle.used = False
+        self._handle.next_event()
         return self._handle
 
     async def undo_settings(self, statements: Sequence[str]) -> None:
@@ -201,6 +201,8 @@ class AsyncpgWire:
                 self._connection.terminate()
             elif self.is_open:
                 await self._connection.execute("ROLLBACK", timeout=limits.ANSWER_WAIT)
+                # It may have failed because a handler said DEALLOCATE, and asyncpg does not notice.
+                self._connection._con._drop_local_statement_cache()  # type: ignore[attr-defined]  # noqa: SLF001
         except faults.ANY:
             # It does not answer, or the handler left a statement running on it: the server rolls back for who hangs up.
             with contextlib.suppress(asyncpg.InterfaceError):

@@ -17,6 +17,7 @@ import psycopg
 from psycopg import pq
 
 from landfast.domain.errors import HandlerEndedTransactionError
+from landfast.domain.savepoints import OwnSavepoints
 from landfast.ledgers import control
 from landfast.ledgers.postgres.handle import may_set
 from landfast.ledgers.postgres.said_settings import names_set
@@ -35,12 +36,14 @@ class Watch:
         not known otherwise."""
         self.said = said
         self.used = False
+        self._savepoints = OwnSavepoints()
         self.may_have_set = False
         self.refused: HandlerEndedTransactionError | None = None
         """What it wanted undone and we did not undo: the attempt fails, even if the handler caught our error."""
 
     def saw(self, query: str) -> None:
         control.refuse(query)
+        self._savepoints.saw(query)
         self.used = True
         self.may_have_set = self.may_have_set or may_set(query)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import event
 
 from landfast.domain.errors import HandlerEndedTransactionError, LandfastError, SwallowedDatabaseError
+from landfast.domain.savepoints import OwnSavepoints
 from landfast.ledgers import control
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Fence:
         self.may_commit = False
         self.has_begun = False
         self.used = False
+        self.savepoints = OwnSavepoints()
+        """Of the event that is handled now."""
         self.is_in_transaction: Callable[[], bool] = lambda: True
         """What the driver says, whatever SQLAlchemy believes."""
         self.before_statement: Callable[[str], None] = lambda _statement: None
@@ -154,6 +157,7 @@ def _before_statement(
     if fence is not None and fence.is_up:
         fence.check()
         control.refuse(statement)
+        fence.savepoints.saw(statement)
         fence.used = True
         fence.before_others()
         if not fence.is_in_transaction():

@@ -64,6 +64,7 @@ class RawHandle:
             raise control.ended()
         self._fence.used = True
         self._fence.check()
+        self._fence.savepoints.saw(query)
         if not self._raw.is_gone() and not self._raw.is_in_transaction():
             # Outside of a transaction the server would commit this statement by itself.
             raise self._fence.lose(control.ended_by_handler())

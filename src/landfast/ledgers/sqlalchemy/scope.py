@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from landfast.domain.errors import UserError
+from landfast.domain.savepoints import OwnSavepoints
 from landfast.ledgers.sqlalchemy.driving import Driving
 from landfast.ledgers.sqlalchemy.joined import Joined
 from landfast.ledgers.sqlalchemy.scoped import forget
@@ -31,6 +32,7 @@ class SessionScope:
         self._session: Any = None
         self._used: bool | None = None
         joined.fence.used = False
+        joined.fence.savepoints = OwnSavepoints()
         joined.fence.is_up = True
         joined.fence.session = lambda: self.given("session")
         forget(target.scoped)

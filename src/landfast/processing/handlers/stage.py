@@ -20,6 +20,7 @@ from landfast.domain.errors import StagingError
 from landfast.domain.ids import NO_INBOX, EffectKey, InboxId, effect_key
 from landfast.domain.json_limits import excess
 from landfast.domain.outcome import ReceiptKey
+from landfast.domain.text import storable
 from landfast.processing.handlers.error_text import text_of
 from landfast.processing.handlers.registry import EffectHandler, Registry
 from landfast.processing.handlers.results import as_text
@@ -137,6 +138,8 @@ class Stage:
         return known
 
     def _new_key(self, known: EffectHandler, named: str | None, label: str) -> EffectKey:
+        if storable(label) != label:
+            raise StagingError(f"stage({known.name}): named {named!r} has a character that no database takes")
         key = effect_key(self._receipt.digest, self._receipt.handler, label)
         if key in self.staged:
             again = f"named {named!r} " if named else ""

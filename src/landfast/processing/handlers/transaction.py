@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from landfast.domain.errors import UserError
+from landfast.domain.savepoints import OwnSavepoints
 from landfast.ports import ledger as port
 from landfast.processing.handlers.stage import After, At, Stage, Staged
 from landfast.processing.handlers.writes import Writes, mixed
@@ -44,6 +45,7 @@ class Lent:
         self._handle = scope.handle
         self._stage = stage
         self._writes = Writes(is_apart=True) if writes is None else writes
+        self._savepoints = OwnSavepoints()
         self._is_over = False
         self._is_passed_by = False
         """The handler has something whose statements nobody sees."""
@@ -127,6 +129,7 @@ class Lent:
     def _sent(
         self, method: Callable[..., Coroutine[Any, Any, T]], query: str, args: tuple[Any, ...]
     ) -> Coroutine[Any, Any, T]:
+        self._savepoints.saw(query)
         return self._in_turn(method, query, args) if self._writes.is_waiting else method(query, *args)
 
 
