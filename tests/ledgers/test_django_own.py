@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,7 +15,12 @@ from urllib.parse import urlsplit
 import pytest
 from django.db import connections, transaction
 
-from landfast.domain.errors import CommitUnknownError, ConfigError, LedgerUnavailableError
+from landfast.domain.errors import (
+    CommitUnknownError,
+    ConfigError,
+    HandlerEndedTransactionError,
+    LedgerUnavailableError,
+)
 from landfast.domain.fault import Fault
 from landfast.domain.outcome import Outcome, Receipt
 from landfast.ledgers import limits
@@ -328,6 +335,99 @@ async def test_a_lost_answer_to_commit_is_unknown_and_the_receipt_tells(
             answer = await attempt(far, lambda: shop.order("pay_2"))
             assert answer == (Receipt(key(), Outcome.DONE) if happened else None)
             await ledger.close()
+
+
+async def test_a_guard_row_that_is_gone_lets_no_commit_through(
+    django_postgres_desk: DjangoPostgresDesk,  # noqa: F811
+) -> None:
+    desk = django_postgres_desk
+    shop, hooks = Shop(desk.alias), []
+
+    def handler() -> None:
+        shop.order("pay_1")
+        transaction.on_commit(lambda: hooks.append(1), using=desk.alias)
+        shop.send("DELETE FROM landfast_ledger.guard WHERE xmin::text <> '0'")
+
+    with pytest.raises(HandlerEndedTransactionError):
+        await attempt(desk, handler)
+    assert (await orders(desk), await receipt_count(desk), hooks) == ([], 0, [])
+    await sound(desk)
+
+
+async def test_what_is_said_with_commit_is_all_that_is_sent_and_django_hears_of_it(
+    django_postgres_desk: DjangoPostgresDesk,  # noqa: F811
+) -> None:
+    """The transaction is Django's as much as ours: it shows BEGIN and COMMIT in its log, and is in a block of its own."""
+    desk = django_postgres_desk
+    shop = Shop(desk.alias)
+    seen: list[Any] = []
+
+    def handler() -> None:
+        shop.connection.force_debug_cursor = True
+        seen.append((shop.connection.in_atomic_block, shop.connection.get_autocommit(), shop.raw.autocommit))
+        shop.order("pay_1")
+        transaction.on_commit(
+            lambda: seen.append([each["sql"] for each in shop.connection.queries_log][1:]), desk.alias
+        )
+
+    await attempt(desk, handler)
+    assert seen == [(True, False, False), ["COMMIT"]]
+
+
+@pytest.mark.skipif(bool(os.environ.get("TEST_WITH_PSYCOPG2")), reason="psycopg2 has neither")
+@pytest.mark.parametrize("block", ["transaction", "pipeline"])
+async def test_a_block_of_psycopgs_that_a_handler_never_left_fails_its_attempt(
+    django_postgres_desk: DjangoPostgresDesk,  # noqa: F811
+    block: str,
+) -> None:
+    desk = django_postgres_desk
+    shop, kept = Shop(desk.alias), []
+
+    def handler() -> None:
+        shop.order("pay_1")
+        kept.append(getattr(shop.raw, block)())
+        kept[-1].__enter__()
+
+    with pytest.raises(HandlerEndedTransactionError, match=block):
+        await attempt(desk, handler)
+    assert (await orders(desk), await receipt_count(desk)) == ([], 0)
+    await sound(desk)
+
+
+@pytest.mark.skipif(bool(os.environ.get("TEST_WITH_PSYCOPG2")), reason="Django pools connections of psycopg 3")
+async def test_with_djangos_pool_each_transaction_gives_its_connection_back(
+    django_postgres_desk: DjangoPostgresDesk,  # noqa: F811
+) -> None:
+    desk = django_postgres_desk
+    given = project.for_postgres(desk.dsn, OPTIONS={"pool": {"min_size": 1, "max_size": 1, "timeout": PATIENCE}})
+    with project.database(given) as alias:
+        shop = Shop(alias)
+        ledger = DjangoPostgresLedger(alias, clock=ManualClock(), chance=SeededChance(3), named="ledger")
+        await ledger.open()
+        far = DjangoPostgresDesk(desk.dsn, alias)
+        far.ledger = ledger
+        for number in range(3):
+            if number == 2:
+                await desk.change(
+                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+            assert await attempt(far, partial(shop.order, f"pay_{number}"), f"evt_{number}") is None
+            assert await asyncio.to_thread(idle_in_pool, alias) == 1
+        await ledger.close()
+        await asyncio.to_thread(close_pool, alias)
+    assert await orders(desk) == ["pay_0", "pay_1", "pay_2"]
+
+
+def close_pool(alias: str) -> None:
+    connections[alias].close_pool()
+
+
+def idle_in_pool(alias: str) -> int:
+    pool = connections[alias].pool
+    connection = pool.getconn(PATIENCE)
+    pool.putconn(connection)
+    return int(pool.get_stats()["pool_size"])
 
 
 async def test_a_server_that_is_away_is_an_outage_and_not_the_handlers_fault(

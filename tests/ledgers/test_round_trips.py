@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from landfast.domain.errors import HandlerEndedTransactionError
+from landfast.ledgers.django.ledger import DjangoPostgresLedger
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.postgres.literals import literal
 from landfast.testing.clock import ManualClock, SeededChance
 from landfast.testing.conformance.ledger.desk import key, receipt_count, transaction
+from tests.django_shop import project
 from tests.ledgers.conftest import PostgresDesk
 from tests.ledgers.stacks import engine_on, ledger_on
 from tests.patience import PATIENCE_SECONDS
 from tests.proxy import Proxy
 
 READY_FOR_QUERY = b"Z\0\0\0\5"
-STACKS = ("tx", "asyncpg", "psycopg", "sync psycopg")
+STACKS = ("tx", "asyncpg", "psycopg", "sync psycopg", "Django")
 HARD = ["plain", "it's", 'say "x"', "back\\slash", "$1 %s {a,b}", "neue Zeile\n", "E'\\x00'"]
 
 
@@ -37,16 +39,24 @@ async def counted(desk: PostgresDesk, stack: str) -> AsyncIterator[tuple[Any, li
     assert address.port
     async with Proxy(address.port, alter=count).running() as proxy:
         dsn = f"postgresql://postgres@127.0.0.1:{proxy.port}{address.path}"
-        ledger: Any = (
-            PostgresLedger(dsn, clock=ManualClock(), chance=SeededChance(3), pool=1)
-            if stack == "tx"
-            else ledger_on(engine_on(stack, dsn, pool_size=1, max_overflow=0), seed=3)
-        )
-        await ledger.open()
-        try:
-            yield ledger, answers
-        finally:
-            await ledger.close()
+        with made(stack, dsn) as ledger:
+            await ledger.open()
+            try:
+                yield ledger, answers
+            finally:
+                await ledger.close()
+
+
+@contextmanager
+def made(stack: str, dsn: str) -> Iterator[Any]:
+    how: Any = {"clock": ManualClock(), "chance": SeededChance(3)}
+    if stack == "tx":
+        yield PostgresLedger(dsn, pool=1, **how)
+    elif stack == "Django":
+        with project.database(project.for_postgres(dsn, OPTIONS={"sslmode": "disable"})) as alias:
+            yield DjangoPostgresLedger(alias, named="ledger", **how)
+    else:
+        yield ledger_on(engine_on(stack, dsn, pool_size=1, max_overflow=0), seed=3)
 
 
 @pytest.mark.parametrize("stack", STACKS)

@@ -67,7 +67,8 @@ class InlinePostgresLedger(PostgresLedger):
 
     async def begin(self, *, deadline: float, isolation: str | None = None) -> DjangoTransaction:  # type: ignore[override]
         silence = deadline + limits.STOPPED_GRACE
-        return begin_postgres(self._lanes, levels.level(isolation), silence=silence, seal=self._seal)
+        level = levels.level(isolation)
+        return begin_postgres(self._lanes, level, silence=silence, seal=self._seal, may_keep=False)
 
     async def bury(
         self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()

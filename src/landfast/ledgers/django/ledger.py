@@ -27,7 +27,8 @@ class DjangoPostgresLedger(PostgresLedger):
 
     async def begin(self, *, deadline: float, isolation: str | None = None) -> DjangoTransaction:  # type: ignore[override]
         silence = deadline + limits.STOPPED_GRACE
-        return begin_postgres(self._lanes, levels.level(isolation), silence=silence, seal=self._seal)
+        level, may_keep = levels.level(isolation), not self._is_pooled
+        return begin_postgres(self._lanes, level, silence=silence, seal=self._seal, may_keep=may_keep)
 
     def diagnose(self, error: BaseException) -> Fault:
         return foreign_errors.diagnose(error)

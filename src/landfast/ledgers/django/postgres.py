@@ -8,7 +8,7 @@ import socket
 from functools import cache
 from typing import Any
 
-from landfast.domain.errors import LedgerUnavailableError
+from landfast.domain.errors import HandlerEndedTransactionError, LedgerUnavailableError
 from landfast.ledgers import control
 from landfast.ledgers.django.connection import DjangoConnection
 from landfast.ledgers.django.fence import Fence
@@ -19,6 +19,8 @@ from landfast.thread_calls import finish
 
 _IDLE, _ACTIVE, _UNKNOWN = 0, 1, 4
 """libpq's states of a transaction; the others are inside of one."""
+_DONE = (1, 2)
+"""libpq's results that are no errors: of a command, and of rows."""
 _SHIELDED = ("commit", "rollback", "set_autocommit", "set_isolation_level")
 
 
@@ -32,6 +34,8 @@ class PostgresConnection(DjangoConnection):
         """What they were before a handler changed one."""
         self.at_first: dict[str, str] = {}
         """The same of those that a handler has named, of the whole transaction."""
+        self.was_left_open = False
+        """By a COMMIT that failed: it was not the COMMIT, but what was said before it."""
 
     def examine(self) -> None:
         if self.raw is None or self.wrapper.connection is not self.raw:
@@ -53,6 +57,52 @@ class PostgresConnection(DjangoConnection):
             found = finish(DbapiStatements(self.raw).fetch(rows.SQL["settings_look"], sorted(dotted)))
             self.settings = {row["name"]: row["value"] for row in found} | self.settings
         self.at_first = {name: self.settings[name] for name in said if name in self.settings} | self.at_first
+
+    @property
+    def goes_by_the_server(self) -> bool:
+        """psycopg takes a transaction for its own if the server has told of one, whoever said BEGIN, and finds nothing
+        left to commit where somebody else has said COMMIT. So both can go out with what belongs to them."""
+        return not self._is_inline and self.wrapper.Database.__name__ == "psycopg"
+
+    def say(self, text: str) -> str:
+        """Statements without values, in one round trip; the command tag of the last. Not by a cursor: psycopg would
+        send a BEGIN of its own first."""
+        from psycopg import errors
+
+        raw = self.raw
+        encoding = raw.info.encoding
+        with raw.lock:  # as a cursor has it: a thread that a handler left behind may have the connection, too
+            result = raw.pgconn.exec_(text.encode(encoding))
+        if result.status not in _DONE:
+            raise errors.error_from_result(result, encoding)
+        tag: bytes = result.command_status or b""
+        return tag.decode(encoding)
+
+    def commit_saying(self, text: str) -> str:
+        """Django commits, and where it tells psycopg to, this is sent, which has COMMIT at its end; its command tag."""
+        self.lower()
+        raw, tags, self.was_left_open = self.raw, [""], False
+
+        def commit() -> None:
+            try:
+                tags.append(self.say(text))
+            finally:
+                self.was_left_open = _state(raw) not in (_IDLE, _UNKNOWN)
+
+        raw.__dict__["commit"] = commit
+        try:
+            self.commit()
+        finally:
+            raw.__dict__.pop("commit", None)
+        return tags[-1]
+
+    def check_handler(self) -> None:
+        super().check_handler()
+        # Our statements go past both, and so would our COMMIT.
+        if getattr(self.raw, "_num_transactions", 0) or getattr(self.raw, "_pipeline", None) is not None:
+            raise HandlerEndedTransactionError(
+                "the handler returned inside of a transaction() or pipeline() of psycopg's connection; use `with`"
+            )
 
     def begin(self) -> None:
         self.settings, self.at_first = {}, {}

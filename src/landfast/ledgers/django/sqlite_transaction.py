@@ -80,6 +80,9 @@ class DjangoSqliteTransaction(SqliteTransaction):
     async def begin_now(self) -> None:
         await self.begin()
 
+    async def say_begin(self) -> None:
+        """It was said."""
+
     async def rollback(self) -> None:
         """In the thread, where nothing is awaited."""
         if not self._over:

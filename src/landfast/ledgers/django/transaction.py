@@ -29,6 +29,10 @@ class Begins(LedgerTransaction, Protocol):
 
     async def begin_now(self) -> None: ...
 
+    async def say_begin(self) -> None:
+        """If `begin_now` has left it to be said with the receipts."""
+        ...
+
     async def bury(self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey]) -> Sequence[Receipt]: ...
 
 
@@ -88,6 +92,7 @@ class DjangoTransaction(LanedTransaction):
 
         def work() -> T:
             finish(self._begin_once())
+            finish(self._begins.say_begin())
             return function()
 
         return await self._django.here(work)

@@ -13,6 +13,7 @@ from landfast.ledgers.django.transaction import DjangoTransaction
 from landfast.ledgers.postgres import faults, foreign_errors, rows, said_settings
 from landfast.ledgers.postgres.dbapi import DbapiStatements
 from landfast.ledgers.postgres.said_settings import ROLE
+from landfast.ledgers.postgres.telling import Statements, statements_of
 from landfast.ledgers.postgres.transaction import PostgresTransaction
 from landfast.ledgers.postgres.wire import Row
 from landfast.ports.ledger import Scope
@@ -23,10 +24,13 @@ T = TypeVar("T")
 _BEGIN = "BEGIN "
 
 
-def begin_postgres(lanes: DjangoLanes, isolation: str, *, silence: float, seal: Seal) -> DjangoTransaction:
+def begin_postgres(
+    lanes: DjangoLanes, isolation: str, *, silence: float, seal: Seal, may_keep: bool
+) -> DjangoTransaction:
+    """`may_keep` says whether the server may keep statements for the connection."""
     lane = lanes.take()
     assert isinstance(lane.connection, PostgresConnection)  # noqa: S101 - for the type checker
-    wire = DjangoWire(lane.connection)
+    wire = DjangoWire(lane.connection, may_keep=may_keep)
     inner = DjangoPostgresTransaction(wire, silence=silence, seal=seal)
     inner.isolation = isolation
     wire.transaction = DjangoTransaction(inner, lane, lanes, wire.handle)
@@ -41,17 +45,22 @@ class DjangoPostgresTransaction(PostgresTransaction):
     async def begin_now(self) -> None:
         await self.begin(self.isolation)
 
+    async def say_begin(self) -> None:
+        await self._begun()
+
 
 class DjangoWire:
     """A Wire. All of it runs in the thread of the connection."""
 
     lane: Any = "a thread"
     """So that nothing of it is awaited on the loop."""
-    teller = None  # BEGIN and COMMIT are Django's to send
     transaction: DjangoTransaction
 
-    def __init__(self, connection: PostgresConnection) -> None:
+    def __init__(self, connection: PostgresConnection, *, may_keep: bool) -> None:
         self._connection = connection
+        self._may_keep = may_keep
+        self._may_renew = connection.may_reconnect
+        self._is_gone = False
         self.handle = PostgresDjangoHandle(connection, self._in_thread)
 
     async def send(self, statements: Sequence[str]) -> None:
@@ -67,6 +76,48 @@ class DjangoWire:
                 # An idle connection that died meanwhile. Nothing has happened yet, so begin on another one.
                 self._connection.drop()
                 await self._begin(statements)
+
+    @property
+    def teller(self) -> DjangoWire | None:
+        """psycopg2 knows only of transactions that it has begun itself, and in a test BEGIN is a savepoint."""
+        return self if self._connection.goes_by_the_server else None
+
+    @property
+    def statements(self) -> Statements:
+        return statements_of(self._connection.raw, may_keep=self._may_keep)
+
+    async def connect(self) -> None:
+        """Django is in its atomic block from now on; psycopg would send BEGIN with the first statement."""
+        with foreign_errors.translating():
+            self._connection.begin()
+
+    async def tell(self, text: str) -> str:
+        with foreign_errors.translating():
+            try:
+                return self._connection.say(text)
+            except Exception as error:
+                self._is_gone = foreign_errors.is_gone(error)
+                raise
+
+    async def tell_last(self, text: str) -> str:
+        with foreign_errors.translating():
+            return self._connection.commit_saying(text)
+
+    @property
+    def is_open(self) -> bool:
+        """After COMMIT was tried. By now Django has rolled back."""
+        return self._connection.was_left_open
+
+    def distrust(self) -> None:
+        self._connection.drop()
+
+    async def renew(self) -> bool:
+        if not self._may_renew or not self._is_gone or self._connection.fence.is_over:
+            return False
+        self._may_renew = False
+        self._connection.drop()
+        await self.connect()
+        return True
 
     async def fetch(self, query: str, *values: Any) -> Sequence[Row]:
         with foreign_errors.translating():
