@@ -1,17 +1,21 @@
 """A large body is put together and verified in a thread: what that costs grows with it, and nobody has proved anything.
 
-A mebibyte takes a millisecond of the loop, in which everybody else waits, so 25 of them would take 25. Both copying and
-hashing leave the interpreter to others. There is one thread, in which one body follows the other.
+A mebibyte takes one to three milliseconds, which would be one turn of the loop, in which everybody else waits. Hashing
+leaves the interpreter to others, and all else is handed over within half a millisecond. There is one thread for each
+intake, in which one body follows the other, under our own server and under anybody else's.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
+from landfast.domain.answer import Answer
 from landfast.domain.errors import OverloadedError
 from landfast.intake.verify import verify
 from landfast.ports.provider import Proven
@@ -19,8 +23,16 @@ from landfast.ports.provider import Proven
 if TYPE_CHECKING:
     from landfast.intake.receive import Admitted, Answered, Intake
 
-LARGE_BYTES = 1024 * 1024
-"""Beyond it a body is verified in the thread: only GitHub's are, and those of sources with a larger `body_limit`."""
+LARGE_BYTES = 128 * 1024
+"""Beyond it a body is verified in the thread. Fewer than one webhook in a hundred is so large. To verify that much
+takes a tenth of a millisecond, and three tenths at worst: about as long as to go to a thread and back."""
+
+OTHERS_SHARE = 2
+"""After each body the thread rests for as long as it took, times this: two thirds of an interpreter are left to those
+who send small requests, and to the thread that stores theirs."""
+
+LONGEST_REST_SECONDS = 0.1
+"""A machine that stood still makes a body seem long."""
 
 PATIENCE_SECONDS = 10.0
 """After which another body may have its room: as long as a request has to arrive."""
@@ -36,12 +48,31 @@ class LargeBodies:
         self._keys = keys
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="landfast-large")  # started by the first one
 
-    def receive(self, admitted: Admitted, whole: Callable[[], bytes], size: int, answered: Answered) -> None:
-        """As `Intake.receive`, of a body that is put together in the thread. `answered` is told in any case."""
+    def receive(self, admitted: Admitted, whole: Callable[[], bytes], size: int, answered: Answered) -> Answer | None:
+        """As `Intake.receive`, of a body that is put together here, or in the thread where it is a large one."""
+        if size <= LARGE_BYTES or admitted.greeting is not None:
+            return self._intake.receive(admitted, whole(), answered)
         body = LargeBody(self._intake, admitted, whole, answered)
         self._intake.unproven.hold(body, admitted.source.name, admitted.head.footprint + size)
         keys = dict(self._keys)  # a copy: they change on the loop
-        self._thread.submit(body.verify, keys, asyncio.get_running_loop())
+        self._thread.submit(_verify_and_rest, body, keys, asyncio.get_running_loop())
+        return None
+
+    async def respond(self, admitted: Admitted, whole: Callable[[], bytes], size: int) -> Answer:
+        """The same for a caller that can wait. A caller that is cancelled meanwhile does not cancel the storing."""
+        later: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        return self.receive(admitted, whole, size, partial(_tell, later)) or await later
+
+
+def _tell(later: asyncio.Future[Answer], answer: Answer) -> None:
+    if not later.done():  # cancelled by whoever waited for it
+        later.set_result(answer)
+
+
+def _verify_and_rest(body: LargeBody, keys: Mapping[str, bytes], loop: asyncio.AbstractEventLoop) -> None:
+    began = time.monotonic()
+    body.verify(keys, loop)
+    time.sleep(min(OTHERS_SHARE * (time.monotonic() - began), LONGEST_REST_SECONDS))
 
 
 class LargeBody:
