@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from landfast.domain.census import SourceTally
 from landfast.domain.errors import UnverifiedError
-from landfast.intake.large import LARGE_BYTES
+from landfast.intake.large import LARGE_BYTES, LINE_BYTES
 from landfast.intake.policy.unproven import Unproven
 from landfast.web import asgi
 from landfast.web.asgi import ArrivingBody, Message, Scope, asgi_app
@@ -176,7 +176,7 @@ async def test_beyond_the_budget_of_unproven_bytes_the_slowest_makes_room_for_a_
 
 @pytest.mark.parametrize("is_forged", [False, True])
 async def test_a_large_body_is_put_together_and_verified_in_the_thread(is_forged: bool) -> None:
-    watched_source, scheme = watched(source())
+    watched_source, scheme = watched(source(body_limit=2 * LARGE_BYTES))
     desk = Desk(sources=(watched_source,))
     content = body() + b" " * LARGE_BYTES
     messages = [part(content[:-9]), part(content[-9:], more=False)]
@@ -187,8 +187,26 @@ async def test_a_large_body_is_put_together_and_verified_in_the_thread(is_forged
     assert desk.unproven.total == 0 and desk.is_balanced()
 
 
+async def test_of_bodies_that_are_not_small_one_has_its_turn_at_a_time_and_others_do_not_wait() -> None:
+    watched_source, scheme = watched(source())
+    desk = Desk(sources=(watched_source,))
+    content = body() + b" " * LINE_BYTES
+    await desk.intake.large.turns.take()  # somebody else has it
+    waiting = [Exchange(desk, [part(content, more=False)], signed=content) for _ in range(2)]
+    running = [asyncio.ensure_future(each.run()) for each in waiting]
+    assert await Exchange(desk, [part(body(2), more=False)], signed=body(2)).run() == 200
+    assert len(scheme.threads) == 1 and desk.unproven.total > 2 * len(content)
+    running.pop().cancel()
+    desk.intake.large.turns.end(0.0)
+    assert await running[0] == 200
+    cut = Exchange(desk, [part(content, more=False)], length=b"%d" % (len(content) + 1), signed=content)
+    assert await cut.run() == 400
+    assert await Exchange(desk, [part(content, more=False)], signed=content).run() == 200  # each turn had its end
+    assert desk.unproven.total == 0 and desk.is_balanced() and desk.count().stored == 2
+
+
 async def test_large_bodies_that_wait_for_the_thread_are_in_the_budget() -> None:
-    slow_source, slow = watched(source(), SlowScheme)
+    slow_source, slow = watched(source(body_limit=2 * LARGE_BYTES), SlowScheme)
     content = body() + b" " * LARGE_BYTES
     desk = Desk(sources=(slow_source,), unproven=Unproven(2 * len(content)))
     first, second = (Exchange(desk, [part(content, more=False)], signed=content) for _ in range(2))

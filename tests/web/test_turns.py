@@ -14,10 +14,10 @@ import pytest
 
 from landfast.domain.census import SourceTally
 from landfast.domain.errors import FramingError
-from landfast.intake.large import LARGE_BYTES
+from landfast.intake.large import LARGE_BYTES, LINE_BYTES, OTHERS_SHARE, SECONDS_BETWEEN_TURNS
 from landfast.intake.source import Source
 from landfast.web.http.bodies import CHUNKS_IN_A_TURN, MEAN_CHUNK_BYTES, SMALL_CHUNKS, ChunkedBody
-from landfast.web.http.connections import OTHERS_SHARE, SECONDS_BETWEEN_TURNS, TURNS_AT_A_TIME, Connections, Limits
+from landfast.web.http.connections import TURNS_AT_A_TIME, Connections, Limits
 from landfast.web.http.protocol import PIPELINED_TURNS_AT_MOST, STEPS_IN_A_TURN, Connection
 from tests.fuzz.protocol import Wire
 from tests.intake.desk import Desk, body, source, watched
@@ -97,7 +97,7 @@ async def test_many_who_pipeline_share_what_one_would_have() -> None:
 
 async def test_a_large_body_waits_in_line_and_is_then_received_as_any_other() -> None:
     line = Line()
-    request = _delivered(line.desk, body() + b" " * LARGE_BYTES)
+    request = _delivered(line.desk, body() + b" " * LINE_BYTES)
     line.connection.data_received(request[:-1])
     assert await line.turns_until(lambda: not line.wire.is_paused)
     line.connection.data_received(request[-1:])
@@ -109,7 +109,7 @@ async def test_a_large_body_waits_in_line_and_is_then_received_as_any_other() ->
 
 @pytest.mark.parametrize("comes_at_once", [False, True])
 async def test_a_large_body_is_received_in_the_thread(comes_at_once: bool) -> None:
-    watched_source, scheme = watched(source())
+    watched_source, scheme = watched(source(body_limit=2 * LARGE_BYTES))
     line = Line(watched_source)
     content = body() + b" " * LARGE_BYTES
     request = _delivered(line.desk, content)
@@ -125,7 +125,7 @@ async def test_a_large_body_is_received_in_the_thread(comes_at_once: bool) -> No
 
 async def test_half_of_a_chunks_head_after_a_large_body_waits_for_its_rest_and_in_no_line() -> None:
     line = Line()
-    content = body() + b" " * LARGE_BYTES
+    content = body() + b" " * LINE_BYTES
     head = _delivered(line.desk, content).partition(b"\r\nContent-Length")[0]
     request = head + b"\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0" % (len(content), content)
     line.connection.data_received(request)
@@ -138,7 +138,7 @@ async def test_half_of_a_chunks_head_after_a_large_body_waits_for_its_rest_and_i
 
 async def test_who_leaves_while_its_large_body_waits_is_not_received() -> None:
     line = Line()
-    request = _delivered(line.desk, body() + b" " * LARGE_BYTES)
+    request = _delivered(line.desk, body() + b" " * LINE_BYTES)
     line.connection.data_received(request[:-1])
     line.connection.data_received(request[-1:])
     line.connection.connection_lost(None)

@@ -1,8 +1,9 @@
-"""A large body is put together and verified in a thread: what that costs grows with it, and nobody has proved anything.
+"""What a body costs before anybody has proved anything grows with it. So a large one waits for its turn, and one that
+is larger still is put together and verified in a thread; under our own server, and under anybody else's.
 
-A mebibyte takes one to three milliseconds, which would be one turn of the loop, in which everybody else waits. Hashing
-leaves the interpreter to others, and all else is handed over within half a millisecond. There is one thread for each
-intake, in which one body follows the other, under our own server and under anybody else's.
+A mebibyte takes half a millisecond to three of the loop, in which everybody else waits, so 25 of them would take 25 and
+more. In a thread, hashing leaves the interpreter to others. There is one thread, in which one body follows the other.
+It is not for the smaller ones: loop and thread would take the interpreter from each other, for half a millisecond each.
 """
 
 from __future__ import annotations
@@ -23,13 +24,20 @@ from landfast.ports.provider import Proven
 if TYPE_CHECKING:
     from landfast.intake.receive import Admitted, Answered, Intake
 
-LARGE_BYTES = 128 * 1024
-"""Beyond it a body is verified in the thread. Fewer than one webhook in a hundred is so large. To verify that much
-takes a tenth of a millisecond, and three tenths at worst: about as long as to go to a thread and back."""
+LINE_BYTES = 128 * 1024
+"""Beyond it a body waits in line, behind others, before it is looked into. Fewer than one webhook in a hundred is so
+large."""
+
+LARGE_BYTES = 1024 * 1024
+"""Beyond it a body is verified in the thread: only GitHub's are, and those of sources with a larger `body_limit`."""
+
+SECONDS_BETWEEN_TURNS = 0.001
+"""At least: whoever sends small requests gets there first."""
 
 OTHERS_SHARE = 2
-"""After each body the thread rests for as long as it took, times this: two thirds of an interpreter are left to those
-who send small requests, and to the thread that stores theirs."""
+"""After its turns the line waits for as long as they took, times this, and so does the thread after each body. It
+leaves two thirds of the processor to those who send one small request at a time, and to the thread that stores theirs.
+"""
 
 LONGEST_REST_SECONDS = 0.1
 """A machine that stood still makes a body seem long."""
@@ -47,6 +55,7 @@ class LargeBodies:
         self._intake = intake
         self._keys = keys
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="landfast-large")  # started by the first one
+        self.turns = Turns()
 
     def receive(self, admitted: Admitted, whole: Callable[[], bytes], size: int, answered: Answered) -> Answer | None:
         """As `Intake.receive`, of a body that is put together here, or in the thread where it is a large one."""
@@ -58,10 +67,29 @@ class LargeBodies:
         self._thread.submit(_verify_and_rest, body, keys, asyncio.get_running_loop())
         return None
 
-    async def respond(self, admitted: Admitted, whole: Callable[[], bytes], size: int) -> Answer:
+    def begin(self, admitted: Admitted, whole: Callable[[], bytes], size: int) -> asyncio.Future[Answer]:
         """The same for a caller that can wait. A caller that is cancelled meanwhile does not cancel the storing."""
         later: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        return self.receive(admitted, whole, size, partial(_tell, later)) or await later
+        given = self.receive(admitted, whole, size, partial(_tell, later))
+        if given is not None:
+            later.set_result(given)
+        return later
+
+
+class Turns:
+    """The line of a server that is not ours: one body has its turn at a time, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    async def take(self) -> None:
+        """Until `end`, nobody else has one."""
+        await self._lock.acquire()
+
+    def end(self, seconds: float) -> None:
+        """After a turn of so many seconds."""
+        wait = max(SECONDS_BETWEEN_TURNS, min(OTHERS_SHARE * seconds, LONGEST_REST_SECONDS))
+        asyncio.get_running_loop().call_later(wait, self._lock.release)
 
 
 def _tell(later: asyncio.Future[Answer], answer: Answer) -> None:

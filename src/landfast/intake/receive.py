@@ -188,7 +188,7 @@ class Intake:
 
     async def respond(self, admitted: Admitted, body: bytes) -> Answer:
         """The same for a caller that can wait. A caller that is cancelled meanwhile does not cancel the storing."""
-        return await self.large.respond(admitted, lambda: body, len(body))
+        return await self.large.begin(admitted, lambda: body, len(body))
 
     def refuse(self, source: str | None, error: Exception) -> Answer:
         """The answer to a request that cannot be read: broken, cut short, too slow or too large. `source` is the

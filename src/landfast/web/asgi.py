@@ -11,6 +11,7 @@ from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import BodyTooLargeError, FramingError, OverloadedError, SenderError
 from landfast.intake.answers import answer_to
+from landfast.intake.large import LINE_BYTES
 from landfast.intake.receive import Admitted, Intake
 from landfast.web.health import vital_sign
 from landfast.web.http.bodies import Pieces
@@ -96,38 +97,52 @@ async def take_in(intake: Intake, head: Head, receive: Receive, limits: Limits) 
     except BaseException:  # cancelled, or the server's own `receive` failed: it still ends as one of the three
         intake.refuse(admitted.source.name, FramingError("given up in the body"))
         raise
-    answer = await intake.large.respond(admitted, body.whole, body.size)
+    began = intake.monotonic()
+    try:
+        responding = intake.large.begin(admitted, body.whole, body.size)
+    finally:
+        if body.size > LINE_BYTES:
+            intake.large.turns.end(intake.monotonic() - began)
+    answer = await responding
     return answer, body.whole() if answer.events else b""
 
 
 async def _read_body(intake: Intake, admitted: Admitted, receive: Receive, limits: Limits) -> ArrivingBody:
+    """A large one has its turn when this returns."""
     async with asyncio.timeout(limits.request_seconds) as within:
         body = ArrivingBody(within)
         try:
             await _gather(body, intake, admitted, receive, limits)
+            # Some servers end a body that was cut short like a whole one.
+            if admitted.head.content_length not in {None, body.size}:
+                raise FramingError("the body was cut short")
+            if body.size > LINE_BYTES:
+                _hold(body, intake, admitted)
+                await intake.large.turns.take()
         except asyncio.CancelledError:
             if body.has_given_way:
                 raise OverloadedError("its bytes were needed") from None
             raise
         finally:
             intake.unproven.hold(body, admitted.source.name, 0)
-    # Some servers end a body that was cut short like a whole one.
-    if admitted.head.content_length not in {None, body.size}:
-        raise FramingError("the body was cut short")
     return body
 
 
 async def _gather(body: ArrivingBody, intake: Intake, admitted: Admitted, receive: Receive, limits: Limits) -> None:
     is_last = False
     while not is_last:
-        intake.unproven.hold(body, admitted.source.name, admitted.head.footprint + body.size)
-        if body.has_given_way:
-            raise OverloadedError("its bytes were needed")
+        _hold(body, intake, admitted)
         piece, is_last = await _piece(receive)
         body.add(piece)
         if body.size > admitted.source.body_limit:
             raise BodyTooLargeError("more than the limit arrived")
         body.buy_time(len(piece), limits)
+
+
+def _hold(body: ArrivingBody, intake: Intake, admitted: Admitted) -> None:
+    intake.unproven.hold(body, admitted.source.name, admitted.head.footprint + body.size)
+    if body.has_given_way:
+        raise OverloadedError("its bytes were needed")
 
 
 async def _piece(receive: Receive) -> tuple[bytes, bool]:

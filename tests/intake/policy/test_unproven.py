@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 
 from landfast.intake.keys.published_keys import PublishedKeys
 from landfast.intake.large import LARGE_BYTES
@@ -95,7 +96,8 @@ async def test_a_large_body_whose_key_has_come_is_verified_in_the_thread(shelf: 
     """And not on the loop, one after the other, all that waited."""
     intake, recorder, profile, clock = a_desk(shelf)
     shelf.documents["/keys"] = (200, jwks())
-    intake._routes["/in/made-up"], scheme = watched(intake._routes["/in/made-up"])
+    large = replace(intake._routes["/in/made-up"], body_limit=2 * LARGE_BYTES)
+    intake._routes["/in/made-up"], scheme = watched(large)
     assert (await delivered(intake, profile, clock, b'{"type":"%b"}' % (b"x" * LARGE_BYTES))).status == 200
     assert len(scheme.threads) == 2 and threading.current_thread() not in scheme.threads
     assert len(recorder.events) == 1 and intake.unproven.total == 0

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from landfast.intake.large import OTHERS_SHARE, SECONDS_BETWEEN_TURNS
 from landfast.intake.receive import Intake
 
 
@@ -42,14 +43,8 @@ PLACES_AT_A_TIME = 64
 """Places looked for at a time. To look takes a few ms with 10,000 connections, too much for each that comes."""
 
 
-SECONDS_BETWEEN_TURNS = 0.001
 TURNS_AT_A_TIME = 2
 """Of those who wait in line, whoever they are: strangers who pipeline, bodies in tiny chunks, large bodies."""
-
-OTHERS_SHARE = 2
-"""After its turns the line waits for as long as they took, times this. It leaves two thirds of the processor to those
-who send one small request at a time, and to the thread that stores theirs: to look for a signature in a body of a
-megabyte takes 4 ms, in which nobody else has the interpreter."""
 
 
 class Line:

@@ -17,7 +17,7 @@ from typing import cast
 from landfast.domain.answer import Answer
 from landfast.domain.errors import FramingError
 from landfast.intake.answers import answer_to
-from landfast.intake.large import LARGE_BYTES
+from landfast.intake.large import LINE_BYTES
 from landfast.intake.receive import Admitted
 from landfast.web.health import vital_sign
 from landfast.web.http.bodies import ChunkedBody, SizedBody
@@ -169,7 +169,7 @@ class Connection(Channel):
             self._answer_early(answer_to(error), is_whole=is_whole)
             return True
         self._admitted = admitted
-        if is_whole and length <= LARGE_BYTES:
+        if is_whole and length <= LINE_BYTES:
             self._receive(admitted, body)
         else:
             self._buffer = body + self._buffer
@@ -190,7 +190,7 @@ class Connection(Channel):
         size = self._body.size
         self._buffer = self._body.feed(self._buffer)
         went_on = self._body.is_whole or self._body.size > size  # with half of a chunk's head it waits for the rest
-        if self._body.has_more_to_read or (went_on and self._body.size > LARGE_BYTES):
+        if self._body.has_more_to_read or (went_on and self._body.size > LINE_BYTES):
             self._get_in_line()
             return False
         if not self._body.is_whole:
