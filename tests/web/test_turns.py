@@ -18,7 +18,7 @@ from landfast.intake.large import LARGE_BYTES, LINE_BYTES, OTHERS_SHARE, SECONDS
 from landfast.intake.source import Source
 from landfast.web.http.bodies import CHUNKS_IN_A_TURN, MEAN_CHUNK_BYTES, SMALL_CHUNKS, ChunkedBody
 from landfast.web.http.connections import TURNS_AT_A_TIME, Connections, Limits
-from landfast.web.http.protocol import PIPELINED_TURNS_AT_MOST, STEPS_IN_A_TURN, Connection
+from landfast.web.http.protocol import PIPELINED_TURNS_AT_MOST, READING_SECONDS, STEPS_IN_A_TURN, Connection
 from tests.fuzz.protocol import Wire
 from tests.intake.desk import Desk, body, source, watched
 from tests.patience import PATIENCE_SECONDS
@@ -171,6 +171,19 @@ async def test_the_line_waits_twice_as_long_as_its_turns_took(monkeypatch: pytes
     line.connections.line.serve()  # the first alone
     line.connections.line.serve()  # two that are quick
     assert waits == pytest.approx([SECONDS_BETWEEN_TURNS, OTHERS_SHARE * 0.004, SECONDS_BETWEEN_TURNS])
+
+
+async def test_the_line_waits_for_what_large_bodies_have_it_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is read after their turn, and takes as long as to look into it."""
+    waits: list[float] = []
+    monkeypatch.setattr(asyncio.get_running_loop(), "call_later", lambda wait, _: waits.append(wait), raising=False)
+    line = Line()
+    request = _delivered(line.desk, body() + b" " * 7 * LINE_BYTES)
+    line.connection.data_received(request[: 2 * LINE_BYTES])
+    for number in range(1, TURNS_AT_A_TIME + 1):
+        line.connections.line.join(lambda: None, READING_SECONDS if number < TURNS_AT_A_TIME else 0.0)
+    line.connections.line.serve()
+    assert waits == pytest.approx([SECONDS_BETWEEN_TURNS, (OTHERS_SHARE + 1) * 2 * READING_SECONDS])
 
 
 async def test_whoever_joins_again_in_its_turn_does_not_double_its_turns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,29 +52,32 @@ class Line:
 
     def __init__(self, time: Callable[[], float]) -> None:
         self._time = time
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._waiting: deque[tuple[Callable[[], None], float]] = deque()
         self._is_coming = False
         """Whether `serve` will be called: once, however many join, also those who join again in their own turn."""
 
-    def join(self, turn: Callable[[], None]) -> None:
-        self._waiting.append(turn)
+    def join(self, turn: Callable[[], None], reading: float = 0.0) -> None:
+        """`reading` are the seconds that it takes to read what the turn lets in."""
+        self._waiting.append((turn, reading))
         if not self._is_coming:
-            self._come_back(0.0)
+            self._come_back(SECONDS_BETWEEN_TURNS)
 
     def serve(self) -> None:
-        began, spent = self._time(), 0.0
+        began, spent, to_read = self._time(), 0.0, 0.0
         for _ in range(min(TURNS_AT_A_TIME, len(self._waiting))):
-            self._waiting.popleft()()
+            turn, reading = self._waiting.popleft()
+            turn()
+            to_read += reading
             spent = self._time() - began
             if spent > SECONDS_BETWEEN_TURNS:
                 break
         self._is_coming = bool(self._waiting)
         if self._is_coming:
-            self._come_back(spent)
+            # What is read is read while the line waits.
+            self._come_back(max(SECONDS_BETWEEN_TURNS, OTHERS_SHARE * spent + (OTHERS_SHARE + 1) * to_read))
 
-    def _come_back(self, spent: float) -> None:
+    def _come_back(self, wait: float) -> None:
         self._is_coming = True
-        wait = max(SECONDS_BETWEEN_TURNS, OTHERS_SHARE * spent)
         asyncio.get_running_loop().call_later(wait, self.serve)
 
 
