@@ -222,6 +222,12 @@ def _body_line(profile: Profile) -> Iterator[str]:
         )
 
 
+def _size_line(profile: Profile) -> str:
+    size = profile.body_limit // 1024
+    limit = f"{size // 1024} MiB" if size >= 1024 else f"{size} KiB"
+    return f"- a request has at most {limit}: a larger one is answered 413, unless `body_limit` of the source allows it"
+
+
 def _event_lines(profile: Profile) -> Iterator[str]:
     if profile.items:
         yield f"- one request brings many: each element of `{profile.items}` is an event, all are stored or none"
@@ -242,6 +248,7 @@ def _event_lines(profile: Profile) -> Iterator[str]:
     if profile.occurred_at:
         object_s = ", when its object last changed" if profile.time_of_object else ""
         yield f"- time: `{profile.occurred_at}`{object_s}"
+    yield _size_line(profile)
     if profile.body_varies:
         yield "- a later delivery of an event may have other bytes: the preset `critical` does not hold it for them"
     if profile.fetch_back:

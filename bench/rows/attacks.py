@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
@@ -39,8 +40,8 @@ async def rows(stage: Stage) -> list[Row]:
     ):
         await load.apply(load.load(stage.requests(stage.sizes.warm, "warm"), serve.port, 2.0), "own")
         for number in range(stage.sizes.rounds):
-            stage.say(f"round {number + 1} of {stage.sizes.rounds}: calm, then {len(WAYS)} attacks")
-            await _round(stage, serve.port, str(number), calm, lambda *what: made[_name(*what)])
+            title = f"round {number + 1} of {stage.sizes.rounds}"
+            await _round(stage, serve.port, title, calm, lambda *what: made[_name(*what)])
         peaks = [machine.peak_megabytes(pid) or 0.0 for pid in serve.pids("intake")]
         memory.values.append(max(peaks, default=0.0))
     refused = sum(row.detail.get("failed", 0) for row in made.values())
@@ -50,35 +51,43 @@ async def rows(stage: Stage) -> list[Row]:
 async def _floor(stage: Stage) -> list[Row]:
     """What of it is the machine's: a server that does nothing for good requests, and less for strangers."""
     calm, worst = Row(FLOOR_CALM, "ms"), Row(FLOOR, "ms")
-    stage.say("the same attacks on a server that hangs up on strangers")
     async with servers.running("bare", env=os.environ) as bare:
         by_attack: dict[str, Row] = {}
-        await _round(stage, bare.port, "bare", calm, lambda *what: by_attack.setdefault(_name(*what), Row("", "ms")))
+        title = "a server that hangs up on strangers"
+        await _round(stage, bare.port, title, calm, lambda *what: by_attack.setdefault(_name(*what), Row("", "ms")))
     found = {name: row.value or 0.0 for name, row in by_attack.items()}
     worst.values.append(max(found.values(), default=0.0))
     worst.detail = {name: round(value, 2) for name, value in found.items()}
     return [calm, worst]
 
 
-async def _round(stage: Stage, port: int, name: str, calm: Row, row_of: Callable[[str, int], Row]) -> None:
+async def _round(stage: Stage, port: int, title: str, calm: Row, row_of: Callable[[str, int], Row]) -> None:
+    """Each is told as it ends: a run that takes minutes and says nothing looks like one that hangs."""
+    name = "".join(filter(str.isalnum, title))
     calm.values.append((await _paced(stage, port, f"calm{name}")).p99)
-    for kind in WAYS:
-        for connections in stage.sizes.attackers:
-            row = row_of(kind, connections)
-            async with _attack(port, kind, connections) as done:
-                answered = await _paced(stage, port, f"{kind}{connections}{name}")
-            row.values.append(answered.p99)
-            failed = row.detail.get("failed", 0) + answered.failed
-            seconds = answered.seconds or 1.0
-            row.detail = {
-                "answered": round(answered.per_second),
-                "failed": failed,
-                "attackers_connections_each_second": round(done.connections / seconds),
-                "attackers_megabytes_each_second": round(done.bytes / seconds / 1e6, 1),
-                "attackers_cores": round(done.cpu / seconds, 2),
-            }
-            if failed:
-                row.notes = [f"{failed} good requests failed"]
+    stage.say(f"{title}: calm {calm.values[-1]:.1f} ms")
+    attacks = list(itertools.product(WAYS, stage.sizes.attackers))
+    for number, (kind, connections) in enumerate(attacks, 1):
+        row = row_of(kind, connections)
+        async with _attack(port, kind, connections) as done:
+            answered = await _paced(stage, port, f"{kind}{connections}{name}")
+        _note(row, answered, done)
+        stage.say(f"{title}: {kind} from {connections}: {answered.p99:.1f} ms ({number} of {len(attacks)})")
+
+
+def _note(row: Row, answered: load.Answered, done: Done) -> None:
+    row.values.append(answered.p99)
+    failed = row.detail.get("failed", 0) + answered.failed
+    seconds = answered.seconds or 1.0
+    row.detail = {
+        "answered": round(answered.per_second),
+        "failed": failed,
+        "attackers_connections_each_second": round(done.connections / seconds),
+        "attackers_megabytes_each_second": round(done.bytes / seconds / 1e6, 1),
+        "attackers_cores": round(done.cpu / seconds, 2),
+    }
+    if failed:
+        row.notes = [f"{failed} good requests failed"]
 
 
 def _name(kind: str, connections: int) -> str:
@@ -86,8 +95,9 @@ def _name(kind: str, connections: int) -> str:
 
 
 async def _paced(stage: Stage, port: int, name: str) -> load.Answered:
-    requests = stage.requests(int(RATE * stage.sizes.paced_seconds) + 1, name.replace(" ", ""))
-    return await load.apply(load.load(requests, port, stage.sizes.paced_seconds, rate=RATE), "own")
+    seconds = stage.sizes.attack_seconds
+    requests = stage.requests(int(RATE * seconds) + 1, name.replace(" ", ""))
+    return await load.apply(load.load(requests, port, seconds, rate=RATE), "own")
 
 
 @asynccontextmanager
@@ -108,6 +118,7 @@ async def _attack(port: int, kind: str, connections: int) -> AsyncIterator[Done]
             raise RuntimeError(f"the attack {kind!r} ended before the measurement did")
         process.kill()
         await listening
+        await process.wait()
     finally:
         if process.returncode is None:
             process.kill()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from landfast.caches.local import LocalSeen
 from landfast.domain.answer import Answer
@@ -21,8 +22,10 @@ from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
 from landfast.ports.provider import Secret
 from landfast.providers import provider
+from landfast.providers.profile import Profile
 from landfast.testing.clock import ManualClock
 from landfast.testing.signing import sample, sign
+from tests.patience import PATIENCE_SECONDS
 
 SECRET = "whsec_shop"
 
@@ -99,6 +102,41 @@ class CountingWakeup:
 def source(name: str = "stripe", provider_name: str = "stripe", *, secret: str = SECRET, body_limit: int = 0) -> Source:
     profile = provider(provider_name)
     return Source(name, profile, (Secret("first", profile.decode_secret(secret)),), body_limit=body_limit)
+
+
+class WatchedScheme:
+    """A scheme that remembers which threads verified by it."""
+
+    def __init__(self, scheme: Any) -> None:
+        self._scheme = scheme
+        self.threads: list[threading.Thread] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._scheme, name)
+
+    def verify(self, *arguments: Any) -> Any:
+        self.threads.append(threading.current_thread())
+        return self._scheme.verify(*arguments)
+
+
+class SlowScheme(WatchedScheme):
+    """A scheme that takes as long as the test wants."""
+
+    def __init__(self, scheme: Any) -> None:
+        super().__init__(scheme)
+        self.has_begun, self.may_end = threading.Event(), threading.Event()
+
+    def verify(self, *arguments: Any) -> Any:
+        self.has_begun.set()
+        assert self.may_end.wait(PATIENCE_SECONDS)
+        return super().verify(*arguments)
+
+
+def watched(given: Source, watching: type[WatchedScheme] = WatchedScheme) -> tuple[Source, Any]:
+    """The source, and its scheme, which is watched."""
+    profile = cast("Profile", given.provider)
+    scheme = watching(profile.scheme)
+    return replace(given, provider=replace(profile, scheme=cast("Any", scheme))), scheme
 
 
 @dataclass

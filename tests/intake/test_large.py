@@ -1,4 +1,4 @@
-"""Bodies of more than a mebibyte are verified in a thread; they are answered, counted and bounded as all others."""
+"""Large bodies are verified in a thread; they are answered, counted and bounded as all others."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import gc
 import threading
 import weakref
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any, cast
 
 import pytest
 
@@ -17,31 +15,12 @@ from landfast.domain.census import SourceTally
 from landfast.intake.diagnosis.case import MOST_BYTES
 from landfast.intake.large import LARGE_BYTES
 from landfast.intake.policy.unproven import Unproven
-from landfast.providers.profile import Profile
 from landfast.web.http.bodies import SizedBody
-from tests.intake.desk import Desk, body, source
+from tests.intake.desk import Desk, SlowScheme, body, source, watched
 from tests.patience import PATIENCE_SECONDS
 
 LARGE = body() + b" " * LARGE_BYTES
 STRIPE = source(body_limit=2 * MOST_BYTES)
-
-
-class Slow:
-    """A scheme that takes as long as the test wants."""
-
-    def __init__(self, scheme: Any) -> None:
-        self._scheme = scheme
-        self.has_begun, self.may_end = threading.Event(), threading.Event()
-        self.threads: list[threading.Thread] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._scheme, name)
-
-    def verify(self, *arguments: Any) -> Any:
-        self.threads.append(threading.current_thread())
-        self.has_begun.set()
-        assert self.may_end.wait(PATIENCE_SECONDS)
-        return self._scheme.verify(*arguments)
 
 
 class Sender:
@@ -85,9 +64,10 @@ async def test_others_are_answered_while_it_is_verified() -> None:
     sender = Sender(desk)
     sender.send(LARGE, signed=b"{}")
     assert await asyncio.to_thread(slow.has_begun.wait, PATIENCE_SECONDS)
-    assert desk.unproven.total > len(LARGE) and threading.current_thread() not in slow.threads
+    assert desk.unproven.total > len(LARGE)
     slow.may_end.set()
     assert await sender.status() == 401
+    assert slow.threads and threading.current_thread() not in slow.threads
     assert desk.unproven.total == 0
 
 
@@ -115,8 +95,6 @@ async def test_a_refused_one_is_let_go_of_at_once(without_collector: None) -> No
     assert parts() is None
 
 
-def _slow_desk(unproven: Unproven) -> tuple[Desk, Slow]:
-    profile = cast("Profile", STRIPE.provider)
-    slow = Slow(profile.scheme)
-    slow_source = replace(STRIPE, provider=replace(profile, scheme=cast("Any", slow)))
+def _slow_desk(unproven: Unproven) -> tuple[Desk, SlowScheme]:
+    slow_source, slow = watched(STRIPE, SlowScheme)
     return Desk(sources=(slow_source,), unproven=unproven), slow

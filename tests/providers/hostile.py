@@ -41,6 +41,7 @@ FORMS = {
     "signs between escapes": (b"a=", b"=%41+", b""),
     "fields": (b"a=1", b"&a=1", b""),
     "long fields": (b"a=1", b"&a=" + b"%5B" * 400, b""),
+    "long fields with signs": (b"a=1", b"&a=" + b"=%5B" * 300, b""),
     "JSON in a field": (b"payload=%7B%22a%22%3A[", b"[],", b"[]%5D%7D"),
     "parts": (b"--b\r\n", b'--b\r\n name="jso"\r\n\r\n', b""),
 }
@@ -61,7 +62,8 @@ def hostile(victim: Victim) -> Iterator[tuple[str, Sent]]:
     for name, value in [*values.items(), ("fields", _fields(size))]:
         for where, body in _bodies(victim, value):
             yield f"{name} {where}", victim.genuine._replace(body=body)
-    for name, form in FORMS.items():
+    forms = {**FORMS, **{f"escapes in {name}": (name.encode() + b"=", b"%41", b"") for name in _form_names(victim)}}
+    for name, form in forms.items():
         sent = victim.genuine._replace(body=_text(*form, size))
         yield f"a form of {name}", with_header(sent, "content-type", b"application/x-www-form-urlencoded")
 
@@ -92,6 +94,12 @@ def _places(victim: Victim) -> list[list[str]]:
             if kind == "item" and items is not None:
                 found.append([*items.removeprefix("body:").split("."), "0", *rest.split(".")])
     return found
+
+
+def _form_names(victim: Victim) -> set[str]:
+    """The fields of a form that the schemes read."""
+    places = [place.rstrip("?!").partition(":") for scheme in victim.schemes for place in _read(scheme)]
+    return {rest.split(".")[0] for kind, _, rest in places if kind in {"form", "body"} and rest}
 
 
 def _read(scheme: Any) -> list[str]:

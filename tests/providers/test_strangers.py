@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from landfast.domain.delivery import Identity
 from landfast.domain.errors import ConfigError, UnverifiedError
-from landfast.domain.form import MOST_BROKEN_TEXT, MOST_STRAY_SIGNS, form_pairs, form_texts
+from landfast.domain.form import MOST_BROKEN_TEXT, MOST_STRAY_SIGNS, form_pairs, form_texts, named_pairs
 from landfast.domain.json_limits import MOST_UNPROVEN_MARKS as MARKS
 from landfast.intake.verify import present, verify
 from landfast.ports.provider import KeyNeeded
@@ -169,6 +169,26 @@ def test_a_form_is_read_as_everybody_reads_it(pieces: list[bytes], escapes: int)
         return
     read = parse_qsl(body.decode("latin-1"), keep_blank_values=True, encoding="latin-1", max_num_fields=1000)
     assert form_pairs(body) == [(name.encode("latin-1"), value.encode("latin-1")) for name, value in read]
+
+
+@given(
+    st.lists(st.sampled_from([b"a", b"ab", b"=", b"&", b"+", b"%61", b"%62=", b"%4", b"=%41&", b"&&"]), max_size=12),
+    st.sampled_from([0, MOST_STRAY_SIGNS + 1]),
+)
+def test_some_fields_of_a_form_are_those_that_all_of_it_has(pieces: list[bytes], escapes: int) -> None:
+    body = b"".join(pieces) + b"&ab=" + b"%2B" * escapes
+    for names in ({b"a"}, {b"ab", b"b"}, {b"A", b"a "}, set[bytes]()):
+        try:
+            expected = [pair for pair in form_pairs(body) if pair[0] in names]
+        except ValueError:  # a field that nobody looks into may be escaped in any way
+            continue
+        assert named_pairs(body, names) == expected
+
+
+def test_a_form_of_more_fields_than_its_sender_signs_is_not_looked_into() -> None:
+    assert form_pairs(b"&a=1&&b=2&", 2) == [(b"a", b"1"), (b"b", b"2")]
+    with pytest.raises(ValueError, match="more fields"):
+        form_pairs(b"a=1&b=2&c=%", 2)
 
 
 def test_a_form_of_much_that_is_no_text_is_not_read() -> None:

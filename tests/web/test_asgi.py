@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,11 +14,13 @@ from fastapi import FastAPI
 
 from landfast.domain.census import SourceTally
 from landfast.domain.errors import UnverifiedError
+from landfast.intake.large import LARGE_BYTES, LINE_BYTES
 from landfast.intake.policy.unproven import Unproven
 from landfast.web import asgi
 from landfast.web.asgi import ArrivingBody, Message, Scope, asgi_app
 from landfast.web.http.connections import Limits
-from tests.intake.desk import Desk, body
+from tests.intake.desk import Desk, SlowScheme, body, source, watched
+from tests.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -76,8 +79,11 @@ async def test_a_head_request_gets_no_body(desk: Desk) -> None:
 class Exchange:
     """One request, message by message."""
 
-    def __init__(self, desk: Desk, messages: Iterable[Message], *, length: bytes | None = None) -> None:
-        headers = [(name.lower().encode(), value.encode()) for name, value in desk.headers(body()).items()]
+    def __init__(
+        self, desk: Desk, messages: Iterable[Message], *, length: bytes | None = None, signed: bytes | None = None
+    ) -> None:
+        signed = body() if signed is None else signed
+        headers = [(name.lower().encode(), value.encode()) for name, value in desk.headers(signed).items()]
         if length is not None:
             headers.append((b"content-length", length))
         self.scope: Scope = {"type": "http", "method": "POST", "path": "/in/stripe", "headers": headers}
@@ -166,6 +172,53 @@ async def test_beyond_the_budget_of_unproven_bytes_the_slowest_makes_room_for_a_
     newcomer.cancel()
     await asyncio.wait([newcomer])
     assert desk.unproven.total == 0 and desk.is_balanced()
+
+
+@pytest.mark.parametrize("is_forged", [False, True])
+async def test_a_large_body_is_put_together_and_verified_in_the_thread(is_forged: bool) -> None:
+    watched_source, scheme = watched(source(body_limit=2 * LARGE_BYTES))
+    desk = Desk(sources=(watched_source,))
+    content = body() + b" " * LARGE_BYTES
+    messages = [part(content[:-9]), part(content[-9:], more=False)]
+    status = await Exchange(desk, messages, signed=b"{}" if is_forged else content).run()
+    assert status == (401 if is_forged else 200)
+    assert scheme.threads and threading.current_thread() not in scheme.threads
+    assert [each.body == content for each in desk.recorder.events.values()] == [True] * (not is_forged)
+    assert desk.unproven.total == 0 and desk.is_balanced()
+
+
+async def test_of_bodies_that_are_not_small_one_has_its_turn_at_a_time_and_others_do_not_wait() -> None:
+    watched_source, scheme = watched(source())
+    desk = Desk(sources=(watched_source,))
+    content = body() + b" " * LINE_BYTES
+    await desk.intake.large.turns.take()  # somebody else has it
+    waiting = [Exchange(desk, [part(content, more=False)], signed=content) for _ in range(2)]
+    running = [asyncio.ensure_future(each.run()) for each in waiting]
+    assert await Exchange(desk, [part(body(2), more=False)], signed=body(2)).run() == 200
+    assert len(scheme.threads) == 1 and desk.unproven.total > 2 * len(content)
+    running.pop().cancel()
+    desk.intake.large.turns.end(0.0)
+    assert await running[0] == 200
+    cut = Exchange(desk, [part(content, more=False)], length=b"%d" % (len(content) + 1), signed=content)
+    assert await cut.run() == 400
+    assert await Exchange(desk, [part(content, more=False)], signed=content).run() == 200  # each turn had its end
+    assert desk.unproven.total == 0 and desk.is_balanced() and desk.count().stored == 2
+
+
+async def test_large_bodies_that_wait_for_the_thread_are_in_the_budget() -> None:
+    slow_source, slow = watched(source(body_limit=2 * LARGE_BYTES), SlowScheme)
+    content = body() + b" " * LARGE_BYTES
+    desk = Desk(sources=(slow_source,), unproven=Unproven(2 * len(content)))
+    first, second = (Exchange(desk, [part(content, more=False)], signed=content) for _ in range(2))
+    slowest = asyncio.ensure_future(first.run())
+    assert await asyncio.to_thread(slow.has_begun.wait, PATIENCE_SECONDS)
+    assert desk.unproven.total > len(content)
+    desk.clock.advance(1)
+    newcomer = asyncio.ensure_future(second.run())
+    assert await slowest == 503
+    slow.may_end.set()
+    assert await newcomer == 200
+    assert desk.unproven.total == 0 and desk.is_balanced() and desk.count().stored == 1
 
 
 async def test_a_body_beyond_all_of_the_budget_gives_way_itself() -> None:

@@ -6,22 +6,21 @@ import asyncio
 import contextlib
 import functools
 import re
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from landfast.domain.answer import Answer
 from landfast.domain.census import SourceTally
 from landfast.domain.errors import FramingError
-from landfast.intake.large import LARGE_BYTES
-from landfast.intake.receive import Admitted, Answered
+from landfast.intake.large import LARGE_BYTES, LINE_BYTES, OTHERS_SHARE, SECONDS_BETWEEN_TURNS
 from landfast.intake.source import Source
 from landfast.web.http.bodies import CHUNKS_IN_A_TURN, MEAN_CHUNK_BYTES, SMALL_CHUNKS, ChunkedBody
-from landfast.web.http.connections import OTHERS_SHARE, SECONDS_BETWEEN_TURNS, TURNS_AT_A_TIME, Connections, Limits
-from landfast.web.http.protocol import LARGE_BODY_BYTES, PIPELINED_TURNS_AT_MOST, STEPS_IN_A_TURN, Connection
+from landfast.web.http.connections import TURNS_AT_A_TIME, Connections, Limits
+from landfast.web.http.protocol import PIPELINED_TURNS_AT_MOST, READING_SECONDS, STEPS_IN_A_TURN, Connection
 from tests.fuzz.protocol import Wire
-from tests.intake.desk import Desk, body, source
+from tests.intake.desk import Desk, body, source, watched
 from tests.patience import PATIENCE_SECONDS
 from tests.web.client import Shop, in_chunks
 
@@ -47,6 +46,12 @@ class Line:
             assert count < 100_000
             await asyncio.sleep(0)
         return count
+
+    async def until_answered(self) -> None:
+        """By a thread, which a busy machine may keep waiting."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not self.wire.answers:
+                await asyncio.sleep(0)
 
 
 async def test_a_few_requests_are_answered_in_a_turn_and_the_transport_does_not_read_on() -> None:
@@ -92,59 +97,48 @@ async def test_many_who_pipeline_share_what_one_would_have() -> None:
 
 async def test_a_large_body_waits_in_line_and_is_then_received_as_any_other() -> None:
     line = Line()
-    request = _delivered(line.desk, body() + b" " * LARGE_BODY_BYTES)
+    request = _delivered(line.desk, body() + b" " * LINE_BYTES)
     line.connection.data_received(request[:-1])
     assert await line.turns_until(lambda: not line.wire.is_paused)
     line.connection.data_received(request[-1:])
     assert not line.wire.answers and not line.desk.recorder.events
-    await line.turns_until(lambda: bool(line.wire.answers))
+    await line.until_answered()
     assert line.wire.answers[0].startswith(b"HTTP/1.1 200 ")
     assert not line.wire.is_paused and line.desk.unproven.total == 0
 
 
-async def test_a_body_of_more_than_a_mebibyte_is_received_in_the_thread() -> None:
-    line = Line(source(body_limit=2 * LARGE_BYTES))
+@pytest.mark.parametrize("comes_at_once", [False, True])
+async def test_a_large_body_is_received_in_the_thread(comes_at_once: bool) -> None:
+    watched_source, scheme = watched(source(body_limit=2 * LARGE_BYTES))
+    line = Line(watched_source)
     content = body() + b" " * LARGE_BYTES
     request = _delivered(line.desk, content)
-    line.connection.data_received(request[:-1])
-    await line.turns_until(lambda: not line.wire.is_paused)
-    line.connection.data_received(request[-1:])
-    calls: list[object] = []
-    receive, later = line.desk.intake.large.receive, asyncio.get_running_loop().create_future()
-
-    def received(admitted: Admitted, whole: Callable[[], bytes], size: int, answered: Answered) -> None:
-        calls.append(size)
-
-        def told(answer: Answer) -> None:
-            answered(answer)
-            later.set_result(None)
-
-        receive(admitted, whole, size, told)
-
-    line.desk.intake.large.receive = received  # type: ignore[method-assign]  # watched, and then called
-    await line.turns_until(lambda: bool(line.wire.answers or calls))
-    assert calls == [len(content)] and not line.wire.answers
-    await asyncio.wait_for(later, PATIENCE_SECONDS)
+    line.connection.data_received(request if comes_at_once else request[:-1])
+    if not comes_at_once:
+        await line.turns_until(lambda: not line.wire.is_paused)
+        line.connection.data_received(request[-1:])
+    await line.until_answered()
     assert line.wire.answers[0].startswith(b"HTTP/1.1 200 ")
+    assert scheme.threads and threading.current_thread() not in scheme.threads
     assert not line.wire.is_paused and line.desk.unproven.total == 0
 
 
 async def test_half_of_a_chunks_head_after_a_large_body_waits_for_its_rest_and_in_no_line() -> None:
     line = Line()
-    content = body() + b" " * LARGE_BODY_BYTES
+    content = body() + b" " * LINE_BYTES
     head = _delivered(line.desk, content).partition(b"\r\nContent-Length")[0]
     request = head + b"\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0" % (len(content), content)
     line.connection.data_received(request)
     await line.turns_until(lambda: not line.wire.is_paused)
     line.connection.data_received(b"\r\n\r\n")
     assert not line.wire.answers
-    await line.turns_until(lambda: bool(line.wire.answers))
+    await line.until_answered()
     assert line.wire.answers[0].startswith(b"HTTP/1.1 200 ")
 
 
 async def test_who_leaves_while_its_large_body_waits_is_not_received() -> None:
     line = Line()
-    request = _delivered(line.desk, body() + b" " * LARGE_BODY_BYTES)
+    request = _delivered(line.desk, body() + b" " * LINE_BYTES)
     line.connection.data_received(request[:-1])
     line.connection.data_received(request[-1:])
     line.connection.connection_lost(None)
@@ -177,6 +171,19 @@ async def test_the_line_waits_twice_as_long_as_its_turns_took(monkeypatch: pytes
     line.connections.line.serve()  # the first alone
     line.connections.line.serve()  # two that are quick
     assert waits == pytest.approx([SECONDS_BETWEEN_TURNS, OTHERS_SHARE * 0.004, SECONDS_BETWEEN_TURNS])
+
+
+async def test_the_line_waits_for_what_large_bodies_have_it_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is read after their turn, and takes as long as to look into it."""
+    waits: list[float] = []
+    monkeypatch.setattr(asyncio.get_running_loop(), "call_later", lambda wait, _: waits.append(wait), raising=False)
+    line = Line()
+    request = _delivered(line.desk, body() + b" " * 7 * LINE_BYTES)
+    line.connection.data_received(request[: 2 * LINE_BYTES])
+    for number in range(1, TURNS_AT_A_TIME + 1):
+        line.connections.line.join(lambda: None, READING_SECONDS if number < TURNS_AT_A_TIME else 0.0)
+    line.connections.line.serve()
+    assert waits == pytest.approx([SECONDS_BETWEEN_TURNS, (OTHERS_SHARE + 1) * 2 * READING_SECONDS])
 
 
 async def test_whoever_joins_again_in_its_turn_does_not_double_its_turns(monkeypatch: pytest.MonkeyPatch) -> None:

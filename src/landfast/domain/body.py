@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, NoReturn
@@ -19,7 +19,7 @@ import msgspec
 
 from landfast.domain import json_limits
 from landfast.domain.errors import MalformedBodyError
-from landfast.domain.form import MOST_FORM_FIELDS, form_pairs, form_texts, gathered
+from landfast.domain.form import MOST_FORM_FIELDS, form_texts, gathered, is_one_field, named_pairs
 
 LONGEST_BOUNDARY = 72
 """Bytes, with the two dashes before it: what RFC 2046 allows."""
@@ -28,6 +28,7 @@ EARLIEST_MILLISECONDS = 100_000_000_000
 """A unix time from here on is in milliseconds: as seconds it would be the year 5138, as milliseconds 1973."""
 
 _FORM = "application/x-www-form-urlencoded"
+_WRAPPER = b"payload"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DOUBTFUL = object()
 _read = msgspec.json.Decoder().decode
@@ -49,13 +50,15 @@ def light(body: bytes, *, read_json: Callable[[bytes | str], Any] = msgspec.json
         return None
 
 
-def excerpt(body: bytes, read_json: Callable[[bytes | str], Any]) -> Any:
-    """What `read_json` takes out of a body that nobody has proven yet, or None. To look whether the rest is within the
-    limits would cost more than to pass over it: whoever proves himself is read again, by `light`."""
+def excerpt(body: bytes, read_json: Callable[[bytes | str], Any], names: Collection[bytes] = frozenset()) -> Any:
+    """What `read_json` takes out of a body that nobody has proven yet, of a form the fields of these names; or None. To
+    look whether the rest is within the limits would cost more than to pass over it: whoever proves himself is read
+    again, by `light`."""
     try:
         if _looks_like_a_form(body):
-            fields = gathered(form_texts(form_pairs(body)))
-            return json_limits.skim(fields["payload"], read_json) if _wraps_json(fields) else fields
+            may_wrap = is_one_field(body)
+            fields = gathered(form_texts(named_pairs(body, {*names, _WRAPPER} if may_wrap else names)))
+            return json_limits.skim(fields["payload"], read_json) if may_wrap and _wraps_json(fields) else fields
         wrapped = _in_multipart(body) if body.startswith(b"--") else None
         return json_limits.skim(body if wrapped is None else wrapped, read_json)
     except ValueError:

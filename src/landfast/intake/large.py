@@ -1,17 +1,22 @@
-"""A large body is put together and verified in a thread: what that costs grows with it, and nobody has proved anything.
+"""What a body costs before anybody has proved anything grows with it. So a large one waits for its turn, and one that
+is larger still is put together and verified in a thread; under our own server, and under anybody else's.
 
-A mebibyte takes a millisecond of the loop, in which everybody else waits, so 25 of them would take 25. Both copying and
-hashing leave the interpreter to others. There is one thread, in which one body follows the other.
+A mebibyte takes half a millisecond to three of the loop, in which everybody else waits, so 25 of them would take 25 and
+more. In a thread, hashing leaves the interpreter to others. There is one thread, in which one body follows the other.
+It is not for the smaller ones: loop and thread would take the interpreter from each other, for half a millisecond each.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
+from landfast.domain.answer import Answer
 from landfast.domain.errors import OverloadedError
 from landfast.intake.verify import verify
 from landfast.ports.provider import Proven
@@ -19,8 +24,23 @@ from landfast.ports.provider import Proven
 if TYPE_CHECKING:
     from landfast.intake.receive import Admitted, Answered, Intake
 
+LINE_BYTES = 128 * 1024
+"""Beyond it a body waits in line, behind others, before it is looked into. Fewer than one webhook in a hundred is so
+large."""
+
 LARGE_BYTES = 1024 * 1024
 """Beyond it a body is verified in the thread: only GitHub's are, and those of sources with a larger `body_limit`."""
+
+SECONDS_BETWEEN_TURNS = 0.001
+"""At least: whoever sends small requests gets there first."""
+
+OTHERS_SHARE = 2
+"""After its turns the line waits for as long as they took, times this, and so does the thread after each body. It
+leaves two thirds of the processor to those who send one small request at a time, and to the thread that stores theirs.
+"""
+
+LONGEST_REST_SECONDS = 0.1
+"""A machine that stood still makes a body seem long."""
 
 PATIENCE_SECONDS = 10.0
 """After which another body may have its room: as long as a request has to arrive."""
@@ -35,13 +55,52 @@ class LargeBodies:
         self._intake = intake
         self._keys = keys
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="landfast-large")  # started by the first one
+        self.turns = Turns()
 
-    def receive(self, admitted: Admitted, whole: Callable[[], bytes], size: int, answered: Answered) -> None:
-        """As `Intake.receive`, of a body that is put together in the thread. `answered` is told in any case."""
+    def receive(self, admitted: Admitted, whole: Callable[[], bytes], size: int, answered: Answered) -> Answer | None:
+        """As `Intake.receive`, of a body that is put together here, or in the thread where it is a large one."""
+        if size <= LARGE_BYTES or admitted.greeting is not None:
+            return self._intake.receive(admitted, whole(), answered)
         body = LargeBody(self._intake, admitted, whole, answered)
         self._intake.unproven.hold(body, admitted.source.name, admitted.head.footprint + size)
         keys = dict(self._keys)  # a copy: they change on the loop
-        self._thread.submit(body.verify, keys, asyncio.get_running_loop())
+        self._thread.submit(_verify_and_rest, body, keys, asyncio.get_running_loop())
+        return None
+
+    def begin(self, admitted: Admitted, whole: Callable[[], bytes], size: int) -> asyncio.Future[Answer]:
+        """The same for a caller that can wait. A caller that is cancelled meanwhile does not cancel the storing."""
+        later: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        given = self.receive(admitted, whole, size, partial(_tell, later))
+        if given is not None:
+            later.set_result(given)
+        return later
+
+
+class Turns:
+    """The line of a server that is not ours: one body has its turn at a time, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    async def take(self) -> None:
+        """Until `end`, nobody else has one."""
+        await self._lock.acquire()
+
+    def end(self, seconds: float) -> None:
+        """After a turn of so many seconds."""
+        wait = max(SECONDS_BETWEEN_TURNS, min(OTHERS_SHARE * seconds, LONGEST_REST_SECONDS))
+        asyncio.get_running_loop().call_later(wait, self._lock.release)
+
+
+def _tell(later: asyncio.Future[Answer], answer: Answer) -> None:
+    if not later.done():  # cancelled by whoever waited for it
+        later.set_result(answer)
+
+
+def _verify_and_rest(body: LargeBody, keys: Mapping[str, bytes], loop: asyncio.AbstractEventLoop) -> None:
+    began = time.monotonic()
+    body.verify(keys, loop)
+    time.sleep(min(OTHERS_SHARE * (time.monotonic() - began), LONGEST_REST_SECONDS))
 
 
 class LargeBody:

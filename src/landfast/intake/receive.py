@@ -6,7 +6,6 @@ when it has the body, and `refuse` when the request itself is broken.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
@@ -189,8 +188,7 @@ class Intake:
 
     async def respond(self, admitted: Admitted, body: bytes) -> Answer:
         """The same for a caller that can wait. A caller that is cancelled meanwhile does not cancel the storing."""
-        later: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        return self.receive(admitted, body, partial(_tell, later)) or await later
+        return await self.large.begin(admitted, lambda: body, len(body))
 
     def refuse(self, source: str | None, error: Exception) -> Answer:
         """The answer to a request that cannot be read: broken, cut short, too slow or too large. `source` is the
@@ -287,11 +285,6 @@ class Intake:
         else:
             self.reports.rejected(name, given.status, error, head=head)
         return as_problem(given) if name in self._calls else given
-
-
-def _tell(later: asyncio.Future[Answer], answer: Answer) -> None:
-    if not later.done():  # cancelled by whoever waited for it
-        later.set_result(answer)
 
 
 def _is_identity(headers: Headers) -> bool:

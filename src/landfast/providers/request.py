@@ -21,7 +21,7 @@ from landfast.domain.form import MOST_FORM_FIELDS, form_pairs, form_texts, gathe
 from landfast.ports.provider import NO_KEYS
 from landfast.providers.items import Item
 from landfast.providers.locations import Sight, split_place
-from landfast.providers.outline import Decode
+from landfast.providers.skim import Skimmer
 
 FORM = b"application/x-www-form-urlencoded"
 
@@ -54,9 +54,9 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         data = light(self.body) if self.data is None else self.data
         return Sight(self.head, data, self.item, data)
 
-    def skimmed(self, read_json: Decode) -> Request:
+    def skimmed(self, skim: Skimmer) -> Request:
         """With as much of its data as a proof needs, and never None: that would be decoded."""
-        data = excerpt(self.body, read_json)
+        data = excerpt(self.body, skim, skim.names)
         return replace(self, data={} if data is None else data)
 
     def decoded(self) -> Request:
@@ -76,13 +76,13 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         except UnverifiedError:
             return ()
 
-    def as_form(self, *, is_set: bool = False) -> Request:
+    def as_form(self, *, is_set: bool = False, most: int = MOST_FORM_FIELDS) -> Request:
         """With its fields, for a sender that signs those: read once, and by nobody in another way. Of a set, a field
-        that is repeated counts once."""
+        that is repeated counts once. A form of more than `most` is refused before one of them is looked into."""
         if not self.is_form():
             raise UnverifiedError("the body is not sent as a form, and this sender signs the fields of one")
         try:
-            pairs = form_pairs(self.body)
+            pairs = form_pairs(self.body, most)
             if is_set:
                 pairs = list(dict.fromkeys(pairs))
             return replace(self, form=tuple(pairs), data=gathered(form_texts(pairs)))

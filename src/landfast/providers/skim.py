@@ -26,20 +26,25 @@ _Object: Any = TypedDict("_Object", {}, total=False)
 """Any list and any object, passed over."""
 
 
-def skimmer(places: Iterable[str], *kinds: str) -> Decode:
-    """A decoder of the fields of these kinds, for texts that nobody has proven."""
-    tree = _tree(places, kinds)
-    if not tree:
-        return lambda _text: {}
-    decode = msgspec.json.Decoder(_object(tree)).decode
+class Skimmer:
+    """A decoder of some fields, for texts that nobody has proven."""
 
-    def skim(text: bytes | str) -> Any:
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._decode = msgspec.json.Decoder(_object(tree)).decode
+        self.names = frozenset(name.encode() for name in tree)
+        """Of the fields, as those of a form."""
+
+    def __call__(self, text: bytes | str) -> Any:
         try:
-            return _pruned(decode(text), tree)
+            return _pruned(self._decode(text), self._tree) if self._tree else {}
         except msgspec.ValidationError:  # no object at all, or a number that nobody reads
             return None
 
-    return skim
+
+def skimmer(places: Iterable[str], *kinds: str) -> Skimmer:
+    """A decoder of the fields of these kinds."""
+    return Skimmer(_tree(places, kinds))
 
 
 def items_skimmer(location: str, places: Iterable[str]) -> Decode | None:

@@ -11,8 +11,10 @@ from landfast.domain.answer import Answer
 from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import BodyTooLargeError, FramingError, OverloadedError, SenderError
 from landfast.intake.answers import answer_to
+from landfast.intake.large import LINE_BYTES
 from landfast.intake.receive import Admitted, Intake
 from landfast.web.health import vital_sign
+from landfast.web.http.bodies import Pieces
 from landfast.web.http.connections import Limits
 from landfast.web.http.responses import NO_CONTENT
 
@@ -46,12 +48,20 @@ class ArrivingBody:
 
     def __init__(self, within: asyncio.Timeout) -> None:
         self._within = within
-        self.bytes = bytearray()
+        self._pieces = Pieces()
+        self.size = 0
         self.has_given_way = False
 
     @property
     def deadline(self) -> float:
         return self._within.when() or 0.0
+
+    def add(self, piece: bytes) -> None:
+        self._pieces.add(piece)
+        self.size += len(piece)
+
+    def whole(self) -> bytes:
+        return self._pieces.whole()
 
     def buy_time(self, size: int, limits: Limits) -> None:
         longest = asyncio.get_running_loop().time() + limits.request_seconds
@@ -59,7 +69,7 @@ class ArrivingBody:
 
     def give_way(self) -> None:
         self.has_given_way = True
-        self.bytes = bytearray()
+        self._pieces = Pieces()
         self._within.reschedule(0.0)
 
 
@@ -73,7 +83,7 @@ async def _live(receive: Receive, send: Send) -> None:
 
 
 async def take_in(intake: Intake, head: Head, receive: Receive, limits: Limits) -> tuple[Answer, bytes]:
-    """The answer, and the body as far as it was needed for it."""
+    """The answer, and the body where it brought events."""
     try:
         admitted = intake.admit(head)
     except Exception as error:  # noqa: BLE001 - answered like any other, and logged where it was counted
@@ -87,37 +97,52 @@ async def take_in(intake: Intake, head: Head, receive: Receive, limits: Limits) 
     except BaseException:  # cancelled, or the server's own `receive` failed: it still ends as one of the three
         intake.refuse(admitted.source.name, FramingError("given up in the body"))
         raise
-    return await intake.respond(admitted, body), body
+    began = intake.monotonic()
+    try:
+        responding = intake.large.begin(admitted, body.whole, body.size)
+    finally:
+        if body.size > LINE_BYTES:
+            intake.large.turns.end(intake.monotonic() - began)
+    answer = await responding
+    return answer, body.whole() if answer.events else b""
 
 
-async def _read_body(intake: Intake, admitted: Admitted, receive: Receive, limits: Limits) -> bytes:
+async def _read_body(intake: Intake, admitted: Admitted, receive: Receive, limits: Limits) -> ArrivingBody:
+    """A large one has its turn when this returns."""
     async with asyncio.timeout(limits.request_seconds) as within:
         body = ArrivingBody(within)
         try:
             await _gather(body, intake, admitted, receive, limits)
+            # Some servers end a body that was cut short like a whole one.
+            if admitted.head.content_length not in {None, body.size}:
+                raise FramingError("the body was cut short")
+            if body.size > LINE_BYTES:
+                _hold(body, intake, admitted)
+                await intake.large.turns.take()
         except asyncio.CancelledError:
             if body.has_given_way:
                 raise OverloadedError("its bytes were needed") from None
             raise
         finally:
             intake.unproven.hold(body, admitted.source.name, 0)
-    # Some servers end a body that was cut short like a whole one.
-    if admitted.head.content_length not in {None, len(body.bytes)}:
-        raise FramingError("the body was cut short")
-    return bytes(body.bytes)
+    return body
 
 
 async def _gather(body: ArrivingBody, intake: Intake, admitted: Admitted, receive: Receive, limits: Limits) -> None:
     is_last = False
     while not is_last:
-        intake.unproven.hold(body, admitted.source.name, admitted.head.footprint + len(body.bytes))
-        if body.has_given_way:
-            raise OverloadedError("its bytes were needed")
+        _hold(body, intake, admitted)
         piece, is_last = await _piece(receive)
-        body.bytes += piece
-        if len(body.bytes) > admitted.source.body_limit:
+        body.add(piece)
+        if body.size > admitted.source.body_limit:
             raise BodyTooLargeError("more than the limit arrived")
         body.buy_time(len(piece), limits)
+
+
+def _hold(body: ArrivingBody, intake: Intake, admitted: Admitted) -> None:
+    intake.unproven.hold(body, admitted.source.name, admitted.head.footprint + body.size)
+    if body.has_given_way:
+        raise OverloadedError("its bytes were needed")
 
 
 async def _piece(receive: Receive) -> tuple[bytes, bool]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 
 from landfast.intake.keys.published_keys import PublishedKeys
+from landfast.intake.large import LARGE_BYTES
 from landfast.intake.policy.unproven import Unproven
 from landfast.intake.receive import Intake
 from landfast.testing.clock import ManualClock
-from tests.intake.keys.test_published_keys import Shelf, a_desk, delivered, shelf
+from tests.intake.desk import watched
+from tests.intake.keys.test_published_keys import Shelf, a_desk, delivered, jwks, shelf
 from tests.patience import PATIENCE_SECONDS
 
 __all__ = ["shelf"]
@@ -87,6 +90,17 @@ async def test_bodies_that_wait_for_a_key_are_in_the_same_budget(shelf: Shelf) -
     statuses = [(await each).status for each in [*waiting, newcomer]]
     assert sorted(set(statuses)) == [503] and intake.unproven.total == 0
     assert not recorder.events
+
+
+async def test_a_large_body_whose_key_has_come_is_verified_in_the_thread(shelf: Shelf) -> None:
+    """And not on the loop, one after the other, all that waited."""
+    intake, recorder, profile, clock = a_desk(shelf)
+    shelf.documents["/keys"] = (200, jwks())
+    large = replace(intake._routes["/in/made-up"], body_limit=2 * LARGE_BYTES)
+    intake._routes["/in/made-up"], scheme = watched(large)
+    assert (await delivered(intake, profile, clock, b'{"type":"%b"}' % (b"x" * LARGE_BYTES))).status == 200
+    assert len(scheme.threads) == 2 and threading.current_thread() not in scheme.threads
+    assert len(recorder.events) == 1 and intake.unproven.total == 0
 
 
 def _wait_for_keys_at(gate: threading.Event, intake: Intake, clock: ManualClock) -> None:

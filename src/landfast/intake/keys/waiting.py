@@ -31,7 +31,8 @@ class WaitingForKey:
             return
         self._is_over = True
         if error is None:
-            given = self._intake.receive(self._admitted, self._body, self._answered)
+            body = self._body
+            given = self._intake.large.receive(self._admitted, lambda: body, len(body), self._answered)
         else:
             given = self._intake.refuse(name, error)
         if given is not None:

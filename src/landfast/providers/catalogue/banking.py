@@ -65,6 +65,7 @@ TRUELAYER = Profile(
     type="body:type | body:event_type",
     entity="body:payment_id | body:payout_id | body:mandate_id",
     occurred_at="header:X-Tl-Webhook-Timestamp",
+    body_limit=256 * 1024,  # one payment: ids, an amount, a reason, and the few metadata that you gave it
     samples=(
         Sample(
             type="payment_executed",
@@ -79,6 +80,7 @@ TRUELAYER = Profile(
         "The path of the URL is signed.",
         "One key signs for every client: check in the handler that the payment is yours.",
         'The sandbox has a key of its own, which counts only with environment = "sandbox" in the source.',
+        "An event is one payment, in a few KB: ids, an amount, a reason, and the metadata that you gave it.",
     ),
 )
 

@@ -64,6 +64,7 @@ PADDLE_CLASSIC = Profile(
     type="form:alert_name",
     entity="form:subscription_id | form:order_id | form:checkout_id",
     occurred_at="form:event_time",
+    body_limit=256 * 1024,  # one alert: some forty short fields, and a passthrough of yours
     samples=(
         Sample(
             type="subscription_payment_succeeded",
@@ -88,6 +89,7 @@ PADDLE_CLASSIC = Profile(
     traps=(
         "What is signed is the sorted form as PHP serialises it, not the bytes of the body.",
         "Each vendor account has its own key, and the sandbox another.",
+        "An alert is some forty short fields and your own passthrough: a few KB, and never near the limit.",
     ),
 )
 

@@ -102,6 +102,7 @@ PLIVO = Profile(
     key="form",  # how it is spelt is not signed
     type="body:Event | body:Status | body:CallStatus | body:Type",
     entity="body:CallUUID | body:ParentMessageUUID | body:MessageUUID",
+    body_limit=256 * 1024,  # the longest field is what was said in a call: five hours of it
     samples=(
         Sample(
             type="delivered",
@@ -121,6 +122,7 @@ PLIVO = Profile(
     traps=(
         "Version 2 of the signature covers only the URL and a nonce: another body under a known nonce is held.",
         "The exact public URL is signed.",
+        "The longest field is what was said in a call; five hours of that are within the limit.",
     ),
 )
 

@@ -6,6 +6,7 @@ secret is the id of the client, for the log: the address of the keys says whose 
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from landfast.domain.errors import UnverifiedError
 from landfast.ports.provider import Hidden, KeyNeeded, Proven, PublicKey, Secret, Signature
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
-from landfast.providers.schemes.algorithms import encode, public_key
+from landfast.providers.schemes.algorithms import public_key
 from landfast.providers.schemes.compact_token import LONGEST_TOKEN, Token, compact, header_of, is_signed
 from landfast.providers.schemes.keyforms import decode_key
 from landfast.providers.schemes.keysets import address_in, key_in
@@ -63,7 +64,7 @@ class JwsScheme:
     def verify(self, signature: Signature, request: Request, secrets: Sequence[Secret]) -> Proven:
         encoded, header, digest = signature.detail
         payload, headers = self._payload(header, request)
-        signed = encoded + b"." + encode(payload, "base64url").encode()
+        signed = b"%b.%b" % (encoded, base64.urlsafe_b64encode(payload).rstrip(b"="))
         token = Token(self.algorithm, header.get("kid"), {}, signed, digest)
         matching: Secret | None = None
         for secret in secrets:

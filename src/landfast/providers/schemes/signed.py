@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from landfast.domain.body import excerpt
 from landfast.domain.delivery import Head
 from landfast.domain.errors import UnverifiedError
+from landfast.domain.form import MOST_FORM_FIELDS
 from landfast.ports.provider import Hidden, Proven, Secret, Signature
 from landfast.providers.items import Slice, form_places, item_data, slicer
 from landfast.providers.locations import Read, read_at, split_place
-from landfast.providers.outline import Decode
 from landfast.providers.request import Draft, Request, other_port
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.algorithms import (
@@ -28,7 +28,7 @@ from landfast.providers.schemes.keyforms import KeyForm, decode_key
 from landfast.providers.schemes.signature_headers import Encoding, SignatureHeaders, named, only
 from landfast.providers.schemes.signed_checks import check_choices, check_content
 from landfast.providers.schemes.timestamps import Unit, seconds_of, written_time
-from landfast.providers.skim import skimmer
+from landfast.providers.skim import Skimmer, skimmer
 from landfast.providers.template import Template
 
 
@@ -89,7 +89,7 @@ class SignedScheme:
     _slice: Slice | None = field(init=False, repr=False, compare=False)
     _signs_form: bool = field(init=False, repr=False, compare=False)
     _fields_taken: frozenset[str] | None = field(init=False, repr=False, compare=False)
-    _skim: Decode | None = field(init=False, repr=False, compare=False)
+    _skim: Skimmer | None = field(init=False, repr=False, compare=False)
     """Of what the proof stands in, or is made of; None for one that no field of the body is read for."""
     _skim_item: Callable[[bytes], object] = field(init=False, repr=False, compare=False)
 
@@ -258,7 +258,8 @@ class SignedScheme:
             return self._with_body_digest(request, self.body_digest)
         if self.body_digest and not request.body:
             return replace(request, form=())
-        request = request.as_form(is_set="sorted_form" in self.template.names)
+        most = MOST_FORM_FIELDS if self._fields_taken is None else len(self._fields_taken)
+        request = request.as_form(is_set="sorted_form" in self.template.names, most=most)
         if self._fields_taken is not None and not self._fields_taken.issuperset(request.data):
             raise UnverifiedError("the form has fields beside those that are signed")
         return request

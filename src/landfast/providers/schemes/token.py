@@ -24,7 +24,7 @@ from landfast.providers.outline import Decode
 from landfast.providers.request import Draft, Request
 from landfast.providers.schemes import Coverage
 from landfast.providers.schemes.keyforms import decode_key
-from landfast.providers.skim import items_skimmer, skimmer
+from landfast.providers.skim import Skimmer, items_skimmer, skimmer
 
 LONGEST_TOKEN = 4096
 """Bytes; the longest that a provider allows has 256."""
@@ -48,7 +48,7 @@ class TokenScheme:
     _header: bytes = field(init=False, repr=False, compare=False)
     _read: Read = field(init=False, repr=False, compare=False)
     _slice: Slice | None = field(init=False, repr=False, compare=False)
-    _skim: Decode = field(init=False, repr=False, compare=False)
+    _skim: Skimmer = field(init=False, repr=False, compare=False)
     _skim_item: Decode = field(init=False, repr=False, compare=False)
     _skim_items: Decode | None = field(init=False, repr=False, compare=False)
     """Of all items at once, where they stand in one list."""

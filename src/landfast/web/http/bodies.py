@@ -53,7 +53,13 @@ class Pieces:
             self._last = bytearray()
 
     def whole(self) -> bytes:
-        return b"".join([*self._pieces, bytes(self._last)])
+        """All of them, put together once: the pieces are let go of."""
+        if self._last:
+            self._pieces.append(bytes(self._last))
+            self._last = bytearray()
+        whole = b"".join(self._pieces)
+        self._pieces = [whole]
+        return whole
 
 
 class SizedBody:

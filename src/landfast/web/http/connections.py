@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from landfast.intake.large import OTHERS_SHARE, SECONDS_BETWEEN_TURNS
 from landfast.intake.receive import Intake
 
 
@@ -42,14 +43,8 @@ PLACES_AT_A_TIME = 64
 """Places looked for at a time. To look takes a few ms with 10,000 connections, too much for each that comes."""
 
 
-SECONDS_BETWEEN_TURNS = 0.001
 TURNS_AT_A_TIME = 2
 """Of those who wait in line, whoever they are: strangers who pipeline, bodies in tiny chunks, large bodies."""
-
-OTHERS_SHARE = 2
-"""After its turns the line waits for as long as they took, times this. It leaves two thirds of the processor to those
-who send one small request at a time, and to the thread that stores theirs: to look for a signature in a body of a
-megabyte takes 4 ms, in which nobody else has the interpreter."""
 
 
 class Line:
@@ -57,29 +52,32 @@ class Line:
 
     def __init__(self, time: Callable[[], float]) -> None:
         self._time = time
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._waiting: deque[tuple[Callable[[], None], float]] = deque()
         self._is_coming = False
         """Whether `serve` will be called: once, however many join, also those who join again in their own turn."""
 
-    def join(self, turn: Callable[[], None]) -> None:
-        self._waiting.append(turn)
+    def join(self, turn: Callable[[], None], reading: float = 0.0) -> None:
+        """`reading` are the seconds that it takes to read what the turn lets in."""
+        self._waiting.append((turn, reading))
         if not self._is_coming:
-            self._come_back(0.0)
+            self._come_back(SECONDS_BETWEEN_TURNS)
 
     def serve(self) -> None:
-        began, spent = self._time(), 0.0
+        began, spent, to_read = self._time(), 0.0, 0.0
         for _ in range(min(TURNS_AT_A_TIME, len(self._waiting))):
-            self._waiting.popleft()()
+            turn, reading = self._waiting.popleft()
+            turn()
+            to_read += reading
             spent = self._time() - began
             if spent > SECONDS_BETWEEN_TURNS:
                 break
         self._is_coming = bool(self._waiting)
         if self._is_coming:
-            self._come_back(spent)
+            # What is read is read while the line waits.
+            self._come_back(max(SECONDS_BETWEEN_TURNS, OTHERS_SHARE * spent + (OTHERS_SHARE + 1) * to_read))
 
-    def _come_back(self, spent: float) -> None:
+    def _come_back(self, wait: float) -> None:
         self._is_coming = True
-        wait = max(SECONDS_BETWEEN_TURNS, OTHERS_SHARE * spent)
         asyncio.get_running_loop().call_later(wait, self.serve)
 
 
