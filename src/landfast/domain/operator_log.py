@@ -35,6 +35,8 @@ class Action(StrEnum):
     """A replay that runs handlers again which are done: the dedup is bypassed."""
     RETRY = "retry"
     DISCARD = "discard"
+    HOLD = "hold"
+    """What waits is kept from being processed until somebody decides."""
     ADMIT = "admit"
     SKIP = "skip"
     """A lane goes on without its dead letter."""

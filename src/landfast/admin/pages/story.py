@@ -31,6 +31,7 @@ SIGNALS = {
     "requeue": "a handler takes it now",
     "resume": "what paused it was resumed",
     "stir": "its entity has moved",
+    "hold": "held by an operator, until somebody decides",
     "admit": "let in by an operator",
     "discard": "discarded by an operator: never to be processed",
     "erase": "erased by an operator",
@@ -43,7 +44,7 @@ SIGNALS = {
 
 GOOD = frozenset({"finish", "dismiss", "admit", "resume", "requeue", "stir"})
 BAD = frozenset({"bury", "refuse"})
-HELD = frozenset({"pause", "park", "queue", "no_handler", "postpone"})
+HELD = frozenset({"hold", "pause", "park", "queue", "no_handler", "postpone"})
 BY_HAND = frozenset({"replay", "recover", "hasten", "close", "discard", "erase", "skip"})
 
 FAILED = frozenset({"retry", "dead", "postpone"})
