@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from landfast.domain.census import TallyReport
+from landfast.domain.ids import BootId
 from landfast.domain.lifecycle import State
 from landfast.testing.factory import delivery, event_in
 from tests.admin.conftest import Admin
@@ -26,6 +28,26 @@ async def test_an_event_that_waits_is_held_with_a_reason_and_let_in_again(either
     changes = (await either.get("/api/audit?action=hold")).json()["operations"]
     assert {(one["action"], one["who"], one["why"]) for one in changes} == {("hold", "local", asked["why"])}
     assert (await either.post("/api/events/admit", {"events": ["evt_1"]})).json() == {"changed": 1}
+
+
+async def test_the_page_says_when_an_event_came_again(admin: Admin) -> None:
+    made = await event_in(admin.desk.archive, State.DEAD, delivery("evt_1"))
+    assert admin.clock is not None
+    for _ in range(6):
+        await admin.desk.archive.tally(TallyReport(BootId(b"boot---1"), {}, {made.event_id: 2}))
+        admin.clock.advance(3600)
+    page = f"/events/{made.event_id.hex()}"
+    view = (await admin.get(f"/api{page}")).json()
+    assert (view["event"]["redelivered"], len(view["came_again"])) == (12, 6)
+    shown = (await admin.get(page, **HTML)).text
+    for told in (
+        "came 13 times",
+        "4 more times",
+        "12 answered as known, the first",
+        "A time stands for all of its second",
+    ):
+        assert told in shown
+    assert all(f"{at[11:19]}" in shown for at in view["came_again"])
 
 
 async def test_a_dead_step_is_skipped_from_the_page_of_its_event(admin: Admin) -> None:

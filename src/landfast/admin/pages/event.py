@@ -15,6 +15,7 @@ from landfast.admin.pages.story import Line, moments, story, trace_lines
 from landfast.admin.questions import event
 from landfast.domain.lifecycle import WAITING
 from landfast.domain.reconciliation import RECONCILED
+from landfast.domain.summary import CAME_AGAIN_AT_MOST
 from landfast.providers.endpoint import LOOPBACK
 
 MAY_RETRY = frozenset({"delayed"})
@@ -42,7 +43,8 @@ def draw(parts: Mapping[str, Any], ask: Ask) -> Mapping[str, Any]:
     source = ask.desk.inbox.sources.get(view.event.source)
     headers = _headers(view.headers)
     no_proof = _no_proof(headers, source.provider if source else "")
-    lines = story(view.event.received_at, view.event.redelivered, view.history, is_proved=not no_proof)
+    came = view.event.received_at, view.event.redelivered, view.history
+    lines = story(*came, is_proved=not no_proof, came_again=view.came_again)
     failed = _last_failure(lines)
     state = view.event.state
     return {
@@ -57,6 +59,7 @@ def draw(parts: Mapping[str, Any], ask: Ask) -> Mapping[str, Any]:
         "handlers": _handlers(view),
         "graphs": drawn_graphs(view.effects),
         "dead_effects": [one for one in view.effects if str(one["state"]) == "dead"][:SKIPPED_AT_MOST],
+        "came_again_at_most": CAME_AGAIN_AT_MOST,
         "provider": source.provider if source else "",
         "lifecycle": _states(parts, view.event.source),
         "is_revealed": ask.query.get("reveal") == "1",

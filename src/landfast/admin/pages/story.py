@@ -16,6 +16,8 @@ from landfast.domain.summary import HistoryLine
 ALIKE_AT_LEAST = 3
 """Failures in a row with the same error, of which the middle ones are folded into one line."""
 
+CAME_AGAIN = "Came again"
+
 SIGNALS = {
     "release": "given back, untried",
     "postpone": "given back for later; no attempt is counted",
@@ -67,17 +69,22 @@ class Line:
 
 
 def story(
-    received_at: datetime, redelivered: int, history: Sequence[HistoryLine], *, is_proved: bool = True
+    received_at: datetime,
+    redelivered: int,
+    history: Sequence[HistoryLine],
+    *,
+    is_proved: bool = True,
+    came_again: Sequence[datetime] = (),
 ) -> list[Line]:
     """Oldest first."""
     came = Line(received_at, "ok", "Received", "proved, stored and answered with 200" if is_proved else "stored")
     lines = [came]
-    if redelivered:
+    if redelivered and not came_again:  # counted by an earlier Landfast, which kept no times
         times = "once more" if redelivered == 1 else f"{redelivered:,} times more"
         lines.append(Line(received_at, "info", f"Came {times}", "a known key: answered with 200, stored once"))
-    for each in history:
-        lines += _lines(each)
-    return list(_folded(lines))
+    again = [Line(at, "info", CAME_AGAIN, "a known key: answered with 200, stored once") for at in came_again]
+    told = [line for each in history for line in _lines(each)]
+    return list(_folded([*lines, *sorted([*told, *again], key=lambda line: line.at)]))
 
 
 def moments(lines: Sequence[Line]) -> list[Moment]:
@@ -142,10 +149,9 @@ def _folded(lines: Sequence[Line]) -> Iterator[Line]:
         middle = tuple(lines[place + 1 : end - 1])
         yield lines[place]
         if end - place > ALIKE_AT_LEAST:
-            words = f"{len(middle):,} more attempts"
-            yield replace(
-                middle[0], strong=lines[place].strong, text=f"{words}, the same error", folded=middle, trace=""
-            )
+            alike = "more times" if lines[place].strong == CAME_AGAIN else "more attempts, the same error"
+            words = f"{len(middle):,} {alike}"
+            yield replace(middle[0], strong=lines[place].strong, text=words, folded=middle, trace="")
         else:
             yield from middle
         if end - place > 1:
@@ -154,7 +160,11 @@ def _folded(lines: Sequence[Line]) -> Iterator[Line]:
 
 
 def _is_alike(one: Line, other: Line) -> bool:
-    return bool(one.code) and (one.strong, one.code, one.message) == (other.strong, other.code, other.message)
+    return (bool(one.code) or one.strong == CAME_AGAIN) and (one.strong, one.code, one.message) == (
+        other.strong,
+        other.code,
+        other.message,
+    )
 
 
 @dataclass(frozen=True, slots=True)
