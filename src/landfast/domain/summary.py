@@ -89,7 +89,7 @@ class EventRecord:
     several of one second are one time. The first ones and the newest; those between are counted alone."""
 
 
-CAME_AGAIN_AT_MOST = 20
+CAME_AGAIN_AT_MOST = 16
 """Times kept of an event: senders that try again for days do it so often. It bounds what a storm of one event costs."""
 
 

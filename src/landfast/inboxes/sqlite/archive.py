@@ -43,7 +43,7 @@ class Archiving:
                 lines = ask(connection, "history", (rows.micros(summary.received_at), event))
                 history = tuple(rows.line(line) for line in lines)
                 in_hand = in_hand_of(token, rows.moment_or_none(since))
-                again = tuple(rows.moment(int(at)) for at in came_again.split())
+                again = rows.moments_of(came_again)
                 record = EventRecord(summary, headers, body, history, rows.tries(tries), in_hand, again)
                 return boxes.open_record(connection, self._seal, record)
         return None

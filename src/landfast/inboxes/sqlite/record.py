@@ -24,8 +24,9 @@ from landfast.sealing import Seal, SealedEvent
 LIVE, DRAINED = 0, -1
 """Slots to count in: there is one writer at a time, so one row for each is enough."""
 
-TIME_CHARACTERS = 17
-"""Of a time at which an event came again: sixteen digits of microseconds, which last until 2286, and a blank."""
+TIME_CHARACTERS = 8
+"""Of a time at which an event came again: seconds in hexadecimal digits, which last until 2106. Microseconds in decimal
+ones made this statement four times as slow, and these less than twice."""
 
 
 class Recording:
@@ -69,7 +70,7 @@ class Recording:
             ask(connection, "tally_boot", (report.boot, micros(self._clock.now()), int(report.ended)))
             connection.executemany(SQL["tally_source"], totals)
             connection.executemany(SQL["tally_meter"], [(report.boot, *meter) for meter in report.meters.items()])
-            at, kept = f"{micros(self._clock.now()):016} ", (CAME_AGAIN_AT_MOST - 1) * TIME_CHARACTERS
+            at, kept = f"{int(self._clock.now().timestamp()):08x}", (CAME_AGAIN_AT_MOST - 1) * TIME_CHARACTERS
             again = [(event, count, at, kept) for event, count in report.redelivered.items()]
             connection.executemany(SQL["tally_redelivery"], again)
 
