@@ -19,6 +19,7 @@ from landfast.admin.access.headers import SecurityHeaders
 from landfast.admin.access.sign_in import session_routes
 from landfast.admin.desk import Desk
 from landfast.admin.endpoint import endpoint
+from landfast.admin.oidc.sign_in import oidc_routes
 from landfast.admin.openapi import document
 from landfast.admin.pages import site
 from landfast.admin.problems import MEDIA_TYPE, AdminError, Problem, answer_of
@@ -55,6 +56,8 @@ def make_app(
     access = Access(desk, is_loopback=is_loopback)
     guard = Middleware(Guard, access=access, has_pages=pages is not None)
     routes: list[BaseRoute] = session_routes(access)
+    if inbox.settings.oidc is not None:
+        routes += oidc_routes(desk, access, inbox.settings.oidc)
     routes += [Path(route.path, endpoint(route, desk), methods=[route.method]) for route in ROUTES]
     middleware = [Middleware(SecurityHeaders), guard]
     routes += [Path("/api/stream", stream(pulse, access)), Path("/api/openapi.json", _openapi)]

@@ -58,6 +58,8 @@ class Action(StrEnum):
     SEAL = "seal"
     TOKEN = "token"  # noqa: S105 - what is done, and no token
     """A token of the admin API was made or revoked."""
+    SIGN_IN = "sign-in"
+    """Somebody signed in to the dashboard at an identity provider."""
     CANCEL = "cancel"
     """A replay that runs as a job was ended by somebody."""
     ACCEPT = "accept"
