@@ -221,7 +221,8 @@ async def test_a_mounted_dashboard_is_closed_with_its_host(tmp_path: Path) -> No
     host = Starlette(routes=[Mount("/landfast", admin)], lifespan=admin.lifespan)
     async with host.router.lifespan_context(host):
         async with httpx.AsyncClient(transport=httpx.ASGITransport(host), base_url=HERE) as client:
-            assert (await client.get("/landfast/api/overview")).status_code == 401
+            shown = {"authorization": "Bearer lf_not_one"}
+            assert (await client.get("/landfast/api/overview", headers=shown)).status_code == 401
         assert await admin.state.desk.archive.tokens() == []
     with pytest.raises(InboxUnavailableError):
         _ = admin.state.desk.archive

@@ -66,6 +66,8 @@ class Line:
     trace: str = ""
     folded: tuple[Line, ...] = ()
     """Lines that say the same."""
+    is_to_the_second: bool = False
+    """Its time is no more exact."""
 
 
 def story(
@@ -82,7 +84,8 @@ def story(
     if redelivered and not came_again:  # counted by an earlier Landfast, which kept no times
         times = "once more" if redelivered == 1 else f"{redelivered:,} times more"
         lines.append(Line(received_at, "info", f"Came {times}", "a known key: answered with 200, stored once"))
-    again = [Line(at, "info", CAME_AGAIN, "a known key: answered with 200, stored once") for at in came_again]
+    words = "a known key: answered with 200, stored once"
+    again = [Line(at, "info", CAME_AGAIN, words, is_to_the_second=True) for at in came_again]
     told = [line for each in history for line in _lines(each)]
     return list(_folded([*lines, *sorted([*told, *again], key=lambda line: line.at)]))
 
