@@ -25,6 +25,7 @@ async def test_an_event_that_waits_is_held_with_a_reason_and_let_in_again(either
     shown = (await either.get(page, **HTML)).text
     for told in ("Held by an operator", "ask the shop first", "/do/api/events/admit", "an operator holds it"):
         assert told in shown
+    assert "an operator holds it</span>: ask the shop first" in (await either.get("/held", **HTML)).text
     changes = (await either.get("/api/audit?action=hold")).json()["operations"]
     assert {(one["action"], one["who"], one["why"]) for one in changes} == {("hold", "local", asked["why"])}
     assert (await either.post("/api/events/admit", {"events": ["evt_1"]})).json() == {"changed": 1}

@@ -213,9 +213,10 @@ BY_OPERATOR = "operator"
 
 
 def put_on_hold(event: EventId, why: str) -> Settlement:
-    """What an event that waits comes to when an operator holds it. As with `closed`, why is a text of its line."""
+    """What an event that waits comes to when an operator holds it. As with `closed`, why is a text of its line; and
+    what is said of the event, for whoever decides about it."""
     reason = Attempt("", 0, BY_OPERATOR, message=why)
-    return replace(decided(event, Signal.HOLD, reason=BY_OPERATOR), attempts=(reason,) if why else ())
+    return replace(decided(event, Signal.HOLD, reason=BY_OPERATOR, message=why), attempts=(reason,))
 
 
 def discarded(event: EventId, held_for: str) -> Settlement:

@@ -104,7 +104,7 @@ def _lines(line: HistoryLine) -> Iterator[Line]:
     if is_told and not line.who and line.signal == "retry":
         return
     by = f", {line.who}" if line.who else ""
-    why = f" ({reason_words(line.reason)})" if line.reason else ""
+    why = f" ({reason_words(line.reason)})" if line.reason and line.signal != "hold" else ""
     run = f"Run {line.run}: " if line.run > 1 or line.signal in BY_HAND else ""
     yield Line(line.at, _tone(line.signal), f"{run}{words}"[:1].upper() + f"{run}{words}"[1:], f"{why}{by}".strip(" ,"))
 

@@ -93,6 +93,7 @@ class HeldConformance:
         assert await bench.inbox.hold([made.event_id, delivery("nowhere").event_id], who="grace", why="again") == 0
         kept = await look(bench.inbox, made.event_id)
         assert (kept.summary.state, kept.summary.reason, kept.summary.due_at) == (State.HELD, "operator", None)
+        assert kept.summary.message == "ask the shop"
         line = kept.history[-1]
         assert (line.signal, line.who, line.reason, line.run) == (Signal.HOLD, "ada", "operator", 1)
         assert [(one.handler, one.number, one.message) for one in line.attempts] == [("", 0, "ask the shop")]
