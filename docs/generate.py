@@ -152,6 +152,7 @@ def _who(signal: Signal) -> str:
         Signal.REQUEUE: "a worker that brings a handler",
         Signal.RESUME: "a worker, once the switch is in force no longer",
         Signal.STIR: "a worker that moved the entity which the event waits for",
+        Signal.HOLD: "an operator",
         Signal.ADMIT: "an operator",
         Signal.DISCARD: "an operator",
         Signal.ERASE: "an operator",

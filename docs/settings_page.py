@@ -13,6 +13,7 @@ from landfast.config.alerts import AlertSettings, SinkSettings
 from landfast.config.dependencies import DEPENDENCY_KEYS
 from landfast.config.forwards import FORWARD_KEYS, ForwardSettings
 from landfast.config.key import Key
+from landfast.config.oidc import OIDC_KEYS, OidcSettings
 from landfast.config.setting_keys import KEYS, SOURCE_KEYS
 from landfast.domain.dependency import Dependency
 
@@ -73,6 +74,11 @@ SINKS = """\
 Under `[alerts.sinks.NAME]`. Each kind takes the keys that it needs, and no others. References are `env:NAME` or
 `file:PATH`, as a source's secrets are.
 """
+OIDC = """\
+## Sign in to the dashboard
+
+Under `[admin.oidc]`: [how](../howto/admin-api.md#sign-in-at-an-identity-provider). None of these has a variable.
+"""
 SECRETS = """\
 ## A secret
 
@@ -109,7 +115,8 @@ def settings() -> str:
     parts += [*_entries(DEPENDENCY_KEYS, Dependency, with_variable=False), FORWARDS]
     parts += [*_entries(FORWARD_KEYS, ForwardSettings, with_variable=False), ALERTS]
     parts += [*_entries(ALERT_KEYS, AlertSettings, with_variable=False), SINKS]
-    return "\n".join([*parts, *_entries(SINK_KEYS, SinkSettings, with_variable=False), SECRETS])
+    parts += [*_entries(SINK_KEYS, SinkSettings, with_variable=False), OIDC]
+    return "\n".join([*parts, *_entries(OIDC_KEYS, OidcSettings, with_variable=False), SECRETS])
 
 
 def _entries(keys: Mapping[str, Key], kind: type[Any], *, with_variable: bool) -> list[str]:

@@ -10,11 +10,14 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from landfast.admin.access import limits
 from landfast.admin.access.headers import SECURITY_HEADERS
 from landfast.admin.access.sessions import COOKIE, SESSION_SECONDS
 from landfast.domain.access import Role, token_digest
+from landfast.domain.errors import InboxUnavailableError
 from tests.admin.conftest import HERE, Admin, serving, shop
 from tests.patience import PATIENCE_SECONDS
 
@@ -209,3 +212,17 @@ async def test_a_stream_ends_with_its_token(admin: Admin) -> None:
     rest = [sent.get_nowait() for _ in range(sent.qsize())]
     assert (rest[-1]["body"], rest[-1]["more_body"]) == (b"", False)
     assert not any(b"event:" in message["body"] for message in rest)
+
+
+async def test_a_mounted_dashboard_is_closed_with_its_host(tmp_path: Path) -> None:
+    inbox = shop(store=f"sqlite:{tmp_path / 'inbox.db'}", ledger=f"sqlite:{tmp_path / 'ledger.db'}")
+    await inbox.migrate()
+    admin = inbox.admin()
+    host = Starlette(routes=[Mount("/landfast", admin)], lifespan=admin.lifespan)
+    async with host.router.lifespan_context(host):
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(host), base_url=HERE) as client:
+            shown = {"authorization": "Bearer lf_not_one"}
+            assert (await client.get("/landfast/api/overview", headers=shown)).status_code == 401
+        assert await admin.state.desk.archive.tokens() == []
+    with pytest.raises(InboxUnavailableError):
+        _ = admin.state.desk.archive

@@ -183,6 +183,6 @@ async def test_erasing_takes_the_number_of_events_that_is_meant(admin: Admin) ->
 
 async def test_nothing_is_decided_about_all_events_by_leaving_everything_out(admin: Admin) -> None:
     await event_in(admin.desk.archive, State.DEAD, delivery())
-    for path in ("retry", "discard", "admit", "refuse", "skip"):
+    for path in ("retry", "discard", "hold", "admit", "refuse", "skip"):
         assert (await admin.post(f"/api/events/{path}", {"why": "all"})).status_code == 400
     assert (await admin.post("/api/events/erase", {"confirm": 1})).status_code == 400

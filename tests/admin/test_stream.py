@@ -124,3 +124,15 @@ async def test_who_does_not_read_is_let_go_and_there_is_room_for_so_many(
         told = [slow.get_nowait() for _ in range(slow.qsize())]
         assert told[-1] is None
     await pulse.close()
+
+
+async def test_one_token_has_some_streams_and_leaves_the_others(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulses, "STREAMS_OF_ONE", 2)
+    pulse = Pulse(desk)
+    async with pulse.listening("token ada"), pulse.listening("token ada"), pulse.listening("token grace"):
+        with pytest.raises(TooManyListenersError, match="token ada has 2 streams open"):
+            async with pulse.listening("token ada"):
+                pass
+    async with pulse.listening("token ada"):
+        pass
+    await pulse.close()

@@ -171,6 +171,19 @@ def test_one_event_is_decided_about_by_its_name_without_being_asked(landfast: Ru
     assert "no event 'nothing'; see landfast held list" in unknown.err
 
 
+def test_one_that_waits_is_held_by_hand(landfast: Run) -> None:
+    fill(three_held_one_ready)
+    refused = landfast("held", "add", "ready", "--why", " ")
+    assert (refused.code, "hold: say why (--why)" in refused.err) == (2, True)
+    assert landfast("held", "add", "ready", "--why", "ask the shop").out.startswith("held; decide with")
+    assert state_of("ready") is State.HELD
+    again = landfast("held", "add", "ready", "--why", "ask the shop", "--json")
+    assert (again.code, again.json) == (1, {"held": 0, "state": "held"})
+    assert "ask the shop" in landfast("events", "show", "ready").out
+    assert landfast("held", "add", "nothing", "--why", "x").code == 1
+    assert landfast("held", "admit", "ready").out == "admitted\n"
+
+
 def test_another_state_is_refused(landfast: Run) -> None:
     for arguments in (("list", "state:dead"), ("admit", "state:dead", "--yes")):
         ended = landfast("held", *arguments)

@@ -56,13 +56,11 @@ def test_a_signal_that_the_table_does_not_list_is_refused() -> None:
     assert after(State.CLAIMED, Signal.FINISH) is State.DONE
 
 
-def test_what_is_held_moves_by_an_operator_only() -> None:
-    assert {signal for state, signal in TRANSITIONS if state is State.HELD} == {
-        Signal.ADMIT,
-        Signal.DISCARD,
-        Signal.ERASE,
-    }
-    assert State.HELD not in TRANSITIONS.values()
+def test_what_is_held_moves_by_an_operator_or_by_a_receipt_that_was_there_first() -> None:
+    by_hand = {Signal.ADMIT, Signal.DISCARD, Signal.ERASE}
+    assert {signal for state, signal in TRANSITIONS if state is State.HELD} == by_hand | RECEIPT_SIGNALS
+    assert {signal for (_, signal), state in TRANSITIONS.items() if state is State.HELD} == {Signal.HOLD}
+    assert after(State.CLAIMED, Signal.HOLD) is None
 
 
 def test_every_state_has_a_place_and_every_signal_a_guard() -> None:

@@ -19,10 +19,10 @@ from models.suspects import Suspects
 from tests.properties import expected
 
 NOT_MODELLED = {Signal.RECOVER, Signal.PAUSE, Signal.DISMISS, Signal.ERASE, Signal.HASTEN, Signal.CLOSE, Signal.PARK}
-NOT_MODELLED |= {Signal.QUEUE, Signal.PROMOTE, Signal.SKIP}  # by this one: `models/lanes.py` has them
+NOT_MODELLED |= {Signal.HOLD, Signal.QUEUE, Signal.PROMOTE, Signal.SKIP}  # by this one: `models/lanes.py` has them
 """A ledger that lost its tail is beyond these models: they have one ledger, and it keeps what it commits. To dismiss is
 to refuse with another end: no handler ran, and the token decides. What is erased is no worker's: it is buried. To
-hasten is to wake, by an operator in place of time. What is closed is no worker's any more: like a dead letter, until a
+hold is to have it wait, and a zombie's receipt still ends it. To hasten is to wake, by an operator in place of time. What is closed is no worker's any more: like a dead letter, until a
 replay. To park is to postpone: `models` know no entity that could allow it."""
 
 LIKE_ANOTHER = {State.HELD, State.PAUSED, State.PARKED, State.QUEUED}

@@ -29,6 +29,9 @@ LOOK_SECONDS = 5.0
 SUBSCRIBERS_AT_MOST = 256
 """Of one process: each holds a connection."""
 
+STREAMS_OF_ONE = 64
+"""Of one token, or one person: a team's screens have it, and nobody keeps the others from listening."""
+
 BEHIND_AT_MOST = 8
 """Messages that somebody may be behind: some ten seconds."""
 
@@ -55,23 +58,26 @@ class NewEvents(msgspec.Struct):
 class Pulse:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._listeners: set[asyncio.Queue[bytes | None]] = set()
+        self._listeners: dict[asyncio.Queue[bytes | None], str] = {}
+        """Each with who it is."""
         self._beating: asyncio.Task[None] | None = None
         self._newest: tuple[float, bytes] | None = None
 
     @asynccontextmanager
-    async def listening(self) -> AsyncIterator[asyncio.Queue[bytes | None]]:
+    async def listening(self, who: str = "") -> AsyncIterator[asyncio.Queue[bytes | None]]:
         """What comes from now on; None at the end."""
+        if sum(each == who for each in self._listeners.values()) >= STREAMS_OF_ONE:
+            raise TooManyListenersError(f"{who} has {STREAMS_OF_ONE} streams open; close some, or reload instead")
         if len(self._listeners) >= SUBSCRIBERS_AT_MOST:
             raise TooManyListenersError(f"{SUBSCRIBERS_AT_MOST} streams are open; close some, or reload instead")
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND_AT_MOST)
-        self._listeners.add(queue)
+        self._listeners[queue] = who
         if self._beating is None or self._beating.done():
             self._beating = asyncio.create_task(self._beat())
         try:
             yield queue
         finally:
-            self._listeners.discard(queue)
+            self._listeners.pop(queue, None)
 
     async def close(self) -> None:
         for queue in [*self._listeners]:
@@ -92,7 +98,7 @@ class Pulse:
             await self._desk.inbox.clock.sleep(BEAT_SECONDS)
 
     def _let_go(self, queue: asyncio.Queue[bytes | None]) -> None:
-        self._listeners.discard(queue)
+        self._listeners.pop(queue, None)
         while queue.full():
             queue.get_nowait()
         queue.put_nowait(None)

@@ -76,6 +76,7 @@ QUESTIONS: tuple[Route, ...] = (
 COMMANDS: tuple[Route, ...] = (
     command("/api/events/retry", decide.retry, decide.Chosen, decide.Changed),
     command("/api/events/discard", decide.discard, decide.Chosen, decide.Changed),
+    command("/api/events/hold", decide.hold, decide.Chosen, decide.Changed),
     command("/api/events/admit", decide.admit, decide.Chosen, decide.Changed),
     command("/api/events/refuse", decide.refuse, decide.Chosen, decide.Changed),
     command("/api/events/skip", decide.skip, decide.Chosen, decide.Changed),
@@ -88,6 +89,7 @@ COMMANDS: tuple[Route, ...] = (
     command("/api/resume", switches.resume, switches.Resume, switches.Resumed),
     command("/api/reload", switches.reload, switches.Reload, switches.Reloaded, Role.ADMIN),
     command("/api/effects/retry", upkeep.retry_effects, upkeep.RetryEffects, upkeep.Retried),
+    command("/api/effects/skip", upkeep.skip_effect, upkeep.SkipEffect, upkeep.SkippedEffect),
     command("/api/alerts/silence", upkeep.silence, upkeep.SilenceAlert, upkeep.Silenced),
     command("/api/alerts/unsilence", upkeep.unsilence, upkeep.UnsilenceAlert, upkeep.Unsilenced),
     command("/api/retention/run", upkeep.run_retention, Nothing, upkeep.RetentionRun, Role.ADMIN),

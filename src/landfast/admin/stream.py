@@ -30,8 +30,7 @@ def stream(pulse: Pulse, access: Access) -> Callable[[Request], Awaitable[Respon
 
     async def streamed(request: Request) -> Response:
         try:
-            require(request, Role.VIEWER)
-            listening = pulse.listening()
+            listening = pulse.listening(require(request, Role.VIEWER).name)
             queue = await listening.__aenter__()
         except AdminError as error:
             return answer_of(error)

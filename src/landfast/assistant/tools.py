@@ -56,12 +56,14 @@ CHANGES: Mapping[str, str] = MappingProxyType(
         "resume_replay": "replays.resume",
         "retry_events": "events.retry",
         "discard_events": "events.discard",
+        "hold_events": "events.hold",
         "admit_held_events": "events.admit",
         "discard_held_events": "events.refuse",
         "skip_in_lane": "events.skip",
         "pause": "switches.pause",
         "resume": "switches.resume",
         "retry_effects": "upkeep.retry_effects",
+        "skip_effect": "upkeep.skip_effect",
         "silence_alert": "upkeep.silence",
         "unsilence_alert": "upkeep.unsilence",
     }
@@ -88,10 +90,12 @@ HINTS: Mapping[str, str] = MappingProxyType(
         "start_replay": "Ask preview_replay first, show its number to the person, and confirm that number.",
         "discard_events": "They are never processed: ask the person first.",
         "discard_held_events": "Ask the person first.",
+        "hold_events": "By name alone. They wait until somebody admits or discards them.",
+        "skip_effect": "The steps after it run without it: ask the person first.",
         "skip_in_lane": "Later events of the entity run without it: ask the person first.",
     }
 )
-ENDS = frozenset({"discard_events", "discard_held_events", "skip_in_lane", "cancel_replay"})
+ENDS = frozenset({"discard_events", "discard_held_events", "skip_in_lane", "skip_effect", "cancel_replay"})
 """What they end does not come back by itself."""
 
 WHY_NEEDED = "why: say why in a sentence; the operator log keeps it"

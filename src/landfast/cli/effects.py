@@ -15,9 +15,7 @@ from landfast.cli.options import ROWS, app_option, find_inbox, json_option, oper
 from landfast.cli.output import counted, safe, say, say_json, say_table
 from landfast.cli.reveal import reveal_option, rows_to_show
 from landfast.domain.effect import EffectState
-from landfast.domain.errors import UserError
 from landfast.operations import effects as operations
-from landfast.processing.handlers.results import RESULT_BYTES_AT_MOST
 
 
 @click.group(cls=ListsByDefault)
@@ -77,39 +75,19 @@ def retry(*, keys: tuple[str, ...], everything: bool, why: str, app: str | None,
 def skip(*, key: str, result: str | None, why: str, app: str | None, as_json: bool) -> int:
     """Have the steps after a dead one go on without it: it is done, and never performed again. Of its key, the first 6
     characters or more will do. Exits with 1 if it was not dead."""
-    skipped, state = run(_skip(find_inbox(app), key, _instead(result), why))
+    skipped, state = run(_skip(find_inbox(app), key, None if result is None else operations.given_instead(result), why))
     if as_json:
         say_json({"skipped": int(skipped), "state": state})
     elif skipped:
         say("the steps after it go on without it")
     else:
-        click.echo(f"landfast: {safe(key)}: {_why_not_skipped(state)}", err=True)
+        click.echo(f"landfast: {safe(key)}: {operations.why_not_skipped(state)}", err=True)
     return 0 if skipped else NEGATIVE
-
-
-def _instead(result: str | None) -> bytes | None:
-    if result is None:
-        return None
-    try:
-        encoded = json.dumps(json.loads(result)).encode()
-    except ValueError:
-        raise UserError("--result is not JSON; give it as '{\"account\": 7}', and a text as '\"text\"'") from None
-    if len(encoded) > RESULT_BYTES_AT_MOST:
-        raise UserError(f"--result has {len(encoded)} bytes of JSON; at most {RESULT_BYTES_AT_MOST} are kept")
-    return encoded
-
-
-def _why_not_skipped(state: EffectState | None) -> str:
-    if state is None:
-        return _why_not(state)
-    if state is EffectState.DEAD:
-        return "it was erased, and those after it with it"
-    return f"it is {state}, not dead: only a dead effect can be skipped"
 
 
 def _why_not(state: EffectState | None) -> str:
     if state is None:
-        return "no effect has this key, or one that begins so; see landfast effects list"
+        return operations.why_not_skipped(None)
     if state is EffectState.DONE:
         return "it is done, and is not performed again"
     if state is EffectState.WAITING:

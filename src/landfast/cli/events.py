@@ -175,6 +175,7 @@ def _record_fields(record: EventRecord) -> dict[str, Any]:
         **body_fields(record.body),
         "in_hand": asdict(record.in_hand) if record.in_hand else None,
         "schedule": [asdict(one) for one in schedules(record)],
+        "came_again": list(record.came_again),
         "history": [asdict(line) | {"reason": shown_reason(line.reason)} for line in record.history],
     }
 

@@ -1,4 +1,4 @@
-"""`landfast held list|admit|discard`."""
+"""`landfast held list|add|admit|discard`."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ DONE = {Decision.ADMIT: "admitted", Decision.DISCARD: "discarded"}
 
 @click.group(cls=ListsByDefault)
 def held() -> None:
-    """Events that were stored and not processed: they came too late, with another body under a known key or a known
-    proof, or under another type that nobody signed."""
+    """Events that were stored and are not processed: they came too late, with another body under a known key or a known
+    proof, or under another type that nobody signed; or somebody holds them."""
 
 
 @held.command("list")
@@ -56,6 +56,27 @@ def list_(*, terms: tuple[str, ...], limit: int, after: str | None, app: str | N
         say_table(HEADINGS, [[row[heading] for heading in HEADINGS] for row in rows], cut=CUT, spare=SPARE)
         for reason in sorted({event.reason for event in found} & BECAUSE.keys()):
             say(f"{reason}: {BECAUSE[reason]}")
+
+
+@held.command()
+@click.argument("event")
+@click.option("--why", required=True, help="For whoever decides about it, and for the operator log.")
+@app_option
+@json_option
+def add(*, event: str, why: str, app: str | None, as_json: bool) -> int:
+    """Hold an event that waits, by its id, key or SOURCE/KEY: it is not processed until somebody admits or discards it.
+    Later events of its entity go on. Exits with 1 if a worker has it in hand, or it is decided already."""
+    found, is_held = run(_hold(find_inbox(app), event, why))
+    if found is None:
+        click.echo(f"landfast: no event {safe(event)!r}; see landfast events list", err=True)
+        return NEGATIVE
+    text = "held; decide with landfast held admit, or landfast held discard"
+    _say(
+        {"held": int(is_held), "state": found},
+        text if is_held else f"it is {found}, and does not wait",
+        as_json=as_json,
+    )
+    return 0 if is_held else NEGATIVE
 
 
 @held.command()
@@ -147,6 +168,15 @@ async def _decide_one(inbox: Inbox, decision: Decision, name: str, why: str, *, 
         if dry:
             return event.state, False
         return event.state, await operations.decide_one(archive, event, decision, who=operator(), why=why)
+
+
+async def _hold(inbox: Inbox, name: str, why: str) -> tuple[State | None, bool]:
+    async with inbox.archive() as archive:
+        record = await find_event(archive, name)
+        if record is None:
+            return None, False
+        event = record.summary
+        return event.state, await operations.hold(archive, event, who=operator(), why=why)
 
 
 def _say(fields: dict[str, object], text: str, *, as_json: bool) -> None:

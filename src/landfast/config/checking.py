@@ -22,7 +22,11 @@ def checked(values: Mapping[str, Any], rules: Mapping[str, Key], where: str) -> 
         name = f"{where}{key.upper()}" if where == "LANDFAST_" else f"{where}{key}"
         rule = rules.get(key)
         if rule is None:
-            known = [*rules, "sources", "providers", "dependencies", "forward", "alerts"] if rules is KEYS else [*rules]
+            known = (
+                [*rules, "sources", "providers", "dependencies", "forward", "alerts", "admin"]
+                if rules is KEYS
+                else [*rules]
+            )
             hint = nearest(key, known) or f"; the keys are {', '.join(known)}"
             if key in SOURCE_KEYS:
                 hint = "; it belongs to a source: write it under [sources.NAME]"

@@ -18,6 +18,7 @@ from landfast.config.alerts import alerts
 from landfast.config.checking import checked, field_names, nearest, networks
 from landfast.config.dependencies import dependencies
 from landfast.config.forwards import forwards
+from landfast.config.oidc import oidc
 from landfast.config.setting_keys import KEYS, SOURCE_KEYS
 from landfast.config.settings import Address, Server, Settings, SourceSettings
 from landfast.config.sources import source
@@ -42,6 +43,7 @@ def load(
     overrides = dict(overrides or {})
     name = f"{file.name if file else FILE}: "
     told = alerts(overrides.pop("alerts", tables.pop("alerts", {})), where=name)
+    signing_in = oidc(overrides.pop("admin", tables.pop("admin", {})), where=name)
     used = dependencies(overrides.pop("dependencies", tables.pop("dependencies", {})), where=name)
     sent_on = forwards(overrides.pop("forward", tables.pop("forward", [])), where=name)
     # Paths in a file are relative to that file; those of the environment and the code, to where we run.
@@ -56,7 +58,8 @@ def load(
         found |= {name: _made(name, value, start, where) for name, value in checked(layer, KEYS, where).items()}
     found |= brought
     made = _settled(found, _sources(sources, providers, file), providers, folder)
-    return replace(made, file=file, alerts=told, dependencies=MappingProxyType(used), forwards=sent_on)
+    made = replace(made, alerts=told, oidc=signing_in, forwards=sent_on)
+    return replace(made, file=file, dependencies=MappingProxyType(used))
 
 
 def strange_variables(environ: Mapping[str, str] | None = None) -> list[str]:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from landfast import drivers
 from landfast.config.alerts import AlertSettings
 from landfast.config.forwards import ForwardSettings
+from landfast.config.oidc import OidcSettings
 from landfast.domain.dependency import Dependency
 from landfast.domain.endpoint import Endpoint
 from landfast.drivers import InboxDriver, LedgerDriver
@@ -154,6 +155,8 @@ class Settings:
     admin_port: int | None = None
     """Of the admin API; 0 for none. None for the usual one, if it is free."""
     admin_host: str = "127.0.0.1"
+    oidc: OidcSettings | None = None
+    """The table `[admin.oidc]`: where people sign in to the dashboard, besides by tokens."""
     log: str = "text"
     """How processes of our own write it: `text` or `json`."""
     redact: tuple[str, ...] = ()

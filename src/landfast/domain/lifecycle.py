@@ -25,8 +25,8 @@ A *move* is what a driver carries out for a signal: a *way* from place to place,
 guard, and the state that it leads to. MOVES is derived from the tables above:
 
                     to work             to shelf                     to history
-    from work       release             retry, pause, bury, ...      finish, dismiss
-    from shelf      requeue, hasten     bury, discard, erase         close; finish, by a zombie
+    from work       release             retry, pause, bury, hold     finish, dismiss
+    from shelf      requeue, hasten     bury, hold, erase, discard   close; finish, by a zombie
     from history    replay, recover
 
 Each driver has one statement for each of these seven kinds, called as the kind is (`work_to_shelf.sql`), which takes
@@ -57,7 +57,7 @@ class State(StrEnum):
     UNHANDLED = "unhandled"
     """No handler matched. Not final: a worker that registers one requeues it."""
     HELD = "held"
-    """Stored and never tried: an operator says whether it is processed at all."""
+    """An operator says whether it is processed: a rule kept it before any try, or an operator put it here."""
     PAUSED = "paused"
     """Its source or its handler is switched off."""
     PARKED = "parked"
@@ -103,6 +103,8 @@ class Signal(StrEnum):
     """The switch that paused it is in force no longer."""
     STIR = "stir"
     """The entity that it is parked for has moved."""
+    HOLD = "hold"
+    """An operator has what waits kept from being processed, until somebody decides."""
     ADMIT = "admit"
     """An operator lets a held event in."""
     DISCARD = "discard"
@@ -121,6 +123,9 @@ class Signal(StrEnum):
     """The ledger lost this event's receipts: the same run again."""
 
 
+WAITING = (State.READY, State.DELAYED, State.UNHANDLED, State.PAUSED, State.QUEUED, State.PARKED)
+"""In nobody's hands, and nobody has to decide about them."""
+
 TRANSITIONS: dict[tuple[State, Signal], State] = {
     (State.READY, Signal.CLAIM): State.CLAIMED,
     (State.CLAIMED, Signal.CLAIM): State.CLAIMED,  # only when the lease has expired
@@ -135,20 +140,8 @@ TRANSITIONS: dict[tuple[State, Signal], State] = {
     (State.CLAIMED, Signal.QUEUE): State.QUEUED,
     (State.CLAIMED, Signal.PARK): State.PARKED,
     # By whoever knows of the receipts, token or not:
-    (State.READY, Signal.FINISH): State.DONE,
-    (State.CLAIMED, Signal.FINISH): State.DONE,
-    (State.DELAYED, Signal.FINISH): State.DONE,
-    (State.UNHANDLED, Signal.FINISH): State.DONE,
-    (State.PAUSED, Signal.FINISH): State.DONE,
-    (State.QUEUED, Signal.FINISH): State.DONE,
-    (State.PARKED, Signal.FINISH): State.DONE,
-    (State.READY, Signal.BURY): State.DEAD,
-    (State.CLAIMED, Signal.BURY): State.DEAD,
-    (State.DELAYED, Signal.BURY): State.DEAD,
-    (State.UNHANDLED, Signal.BURY): State.DEAD,
-    (State.PAUSED, Signal.BURY): State.DEAD,
-    (State.QUEUED, Signal.BURY): State.DEAD,
-    (State.PARKED, Signal.BURY): State.DEAD,
+    **{(state, Signal.FINISH): State.DONE for state in (*WAITING, State.CLAIMED, State.HELD)},
+    **{(state, Signal.BURY): State.DEAD for state in (*WAITING, State.CLAIMED, State.HELD)},
     # By its lane, by time, by a deploy, by an operator:
     (State.QUEUED, Signal.PROMOTE): State.READY,
     (State.DELAYED, Signal.WAKE): State.READY,
@@ -156,16 +149,10 @@ TRANSITIONS: dict[tuple[State, Signal], State] = {
     (State.UNHANDLED, Signal.REQUEUE): State.READY,
     (State.PAUSED, Signal.RESUME): State.READY,
     (State.PARKED, Signal.STIR): State.READY,
+    **{(state, Signal.HOLD): State.HELD for state in WAITING},
     (State.HELD, Signal.ADMIT): State.READY,
     (State.HELD, Signal.DISCARD): State.DEAD,
-    (State.READY, Signal.ERASE): State.DEAD,
-    (State.DELAYED, Signal.ERASE): State.DEAD,
-    (State.UNHANDLED, Signal.ERASE): State.DEAD,
-    (State.HELD, Signal.ERASE): State.DEAD,
-    (State.PAUSED, Signal.ERASE): State.DEAD,
-    (State.QUEUED, Signal.ERASE): State.DEAD,
-    (State.PARKED, Signal.ERASE): State.DEAD,
-    (State.DEAD, Signal.ERASE): State.DEAD,
+    **{(state, Signal.ERASE): State.DEAD for state in (*WAITING, State.HELD, State.DEAD)},
     (State.DELAYED, Signal.HASTEN): State.READY,
     (State.DEAD, Signal.CLOSE): State.DONE,
     (State.DEAD, Signal.SKIP): State.DEAD,
@@ -233,6 +220,7 @@ GUARDS: dict[Signal, Guard] = {
     Signal.REQUEUE: Guard.STATE,
     Signal.RESUME: Guard.STATE,
     Signal.STIR: Guard.STATE,
+    Signal.HOLD: Guard.STATE,
     Signal.ADMIT: Guard.STATE,
     Signal.DISCARD: Guard.STATE,
     Signal.ERASE: Guard.STATE,

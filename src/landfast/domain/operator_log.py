@@ -35,6 +35,8 @@ class Action(StrEnum):
     """A replay that runs handlers again which are done: the dedup is bypassed."""
     RETRY = "retry"
     DISCARD = "discard"
+    HOLD = "hold"
+    """What waits is kept from being processed until somebody decides."""
     ADMIT = "admit"
     SKIP = "skip"
     """A lane goes on without its dead letter."""
@@ -56,6 +58,8 @@ class Action(StrEnum):
     SEAL = "seal"
     TOKEN = "token"  # noqa: S105 - what is done, and no token
     """A token of the admin API was made or revoked."""
+    SIGN_IN = "sign-in"
+    """Somebody signed in to the dashboard at an identity provider."""
     CANCEL = "cancel"
     """A replay that runs as a job was ended by somebody."""
     ACCEPT = "accept"

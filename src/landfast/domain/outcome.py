@@ -208,6 +208,17 @@ def skipped(event: EventId) -> Settlement:
     return decided(event, Signal.SKIP, reason="skipped")
 
 
+BY_OPERATOR = "operator"
+"""The reason of what an operator holds."""
+
+
+def put_on_hold(event: EventId, why: str) -> Settlement:
+    """What an event that waits comes to when an operator holds it. As with `closed`, why is a text of its line; and
+    what is said of the event, for whoever decides about it."""
+    reason = Attempt("", 0, BY_OPERATOR, message=why)
+    return replace(decided(event, Signal.HOLD, reason=BY_OPERATOR, message=why), attempts=(reason,))
+
+
 def discarded(event: EventId, held_for: str) -> Settlement:
     """What a held event comes to that an operator does not let in."""
     return decided(event, Signal.DISCARD, reason=DISCARDED, message=f"was held: {held_for}")

@@ -84,6 +84,13 @@ class EventRecord:
     """Of handlers that have failed and are tried again."""
     in_hand: InHand | None = None
     """While it is claimed."""
+    came_again: tuple[datetime, ...] = ()
+    """When deliveries of it were answered as known, oldest first, to the second in which an intake reported them:
+    several of one second are one time. The first ones and the newest; those between are counted alone."""
+
+
+CAME_AGAIN_AT_MOST = 16
+"""Times kept of an event: senders that try again for days do it so often. It bounds what a storm of one event costs."""
 
 
 @dataclass(frozen=True, slots=True)

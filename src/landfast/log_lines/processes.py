@@ -26,6 +26,12 @@ PROCESSES: Mapping[str, Line] = MappingProxyType(
             "The admin API would listen beyond this machine, and there is no token: it does not.",
             "Make a token, then restart.",
         ),
+        "oidc_refused": line(
+            WARNING,
+            "reason",
+            "Somebody came from the identity provider of `[admin.oidc]`, or wanted to go there, and was not let in.",
+            "The reason says what is wrong: a setting, a group without a role, a clock.",
+        ),
         "admin_question_failed": line(
             ERROR, "error", "A question of the admin API met something that Landfast did not foresee.", "Report it."
         ),

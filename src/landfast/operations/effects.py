@@ -15,6 +15,7 @@ from landfast.operations.operator_log import audited
 from landfast.ports.inbox import Inbox
 from landfast.ports.ledger import EffectStore, Ledger
 from landfast.processing.effects.settlements import TIMED_OUT
+from landfast.processing.handlers.results import RESULT_BYTES_AT_MOST
 
 RETRIED_AT_ONCE = 1000
 """Effects made ready in one transaction of the ledger."""
@@ -79,15 +80,37 @@ async def skip(
     return audit.count > 0, EffectState.DEAD
 
 
+def given_instead(text: str) -> bytes:
+    """What somebody says that a step would have returned, as JSON."""
+    try:
+        encoded = json.dumps(json.loads(text)).encode()
+    except (ValueError, RecursionError):
+        raise UserError("result: it is not JSON; give it as '{\"account\": 7}', and a text as '\"text\"'") from None
+    if len(encoded) > RESULT_BYTES_AT_MOST:
+        raise UserError(f"result: it has {len(encoded)} bytes of JSON; at most {RESULT_BYTES_AT_MOST} are kept")
+    return encoded
+
+
+def why_not_skipped(state: EffectState | None) -> str:
+    """Of one that was not."""
+    if state is None:
+        return "no effect has this key, or one that begins so; see landfast effects list"
+    if state is EffectState.DEAD:
+        return "it was erased, and those after it with it"
+    return f"it is {state}, not dead: only a dead effect can be skipped"
+
+
 def _instead(row: dict[str, Any], result: bytes | None) -> bytes | None:
     """What those are given that take what it returns."""
     step, name = row["step"], row["step"].named or row["name"]
     if step.arrival is not None:
         if result is not None:
-            raise UserError(f"effect {name}: it stands for an event and returns nothing; leave --result out")
+            raise UserError(f"effect {name}: it stands for an event and returns nothing; leave the result out")
         return TIMED_OUT
     if step.gives and result is None:
-        raise UserError(f"effect {name}: a step after it takes what it returns; say what that is with --result JSON")
+        raise UserError(
+            f"effect {name}: a step after it takes what it returns; say what that is as its result, in JSON"
+        )
     return result
 
 

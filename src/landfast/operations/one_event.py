@@ -38,6 +38,16 @@ async def replay_one(
         return replayed
 
 
+async def hold(inbox: Inbox, event: EventSummary, *, who: str, why: str) -> bool:
+    """Keep an event that waits from being processed until somebody decides; whether it did wait, in nobody's hands."""
+    if not why.strip():
+        raise UserError("hold: say why (--why); whoever decides about the event reads it")
+    async with audited(inbox, Action.HOLD, who=who, why=why, what={"event": event.event_id}) as audit:
+        is_held = bool(await inbox.hold([event.event_id], who=who, why=why))
+        audit.touched([event.event_id], count=int(is_held))
+    return is_held
+
+
 async def decide_one(inbox: Inbox, event: EventSummary, decision: Decision, *, who: str, why: str) -> bool:
     """About a held one; whether it was held."""
     async with audited(inbox, Action(decision), who=who, why=why, what={"event": event.event_id}) as audit:

@@ -26,9 +26,9 @@ def open_admin(plan: AdminPlan | None) -> socket.socket | None:
 
 
 async def may_listen(inbox: Inbox, plan: AdminPlan) -> bool:
-    """Beyond this machine only where there is a token to be shown: without one nobody could ever get in, and a port
-    that is open for no reason is one too many."""
-    if plan.is_loopback:
+    """Beyond this machine only where there is a token to be shown, or somewhere to sign in: without one nobody could
+    ever get in, and a port that is open for no reason is one too many."""
+    if plan.is_loopback or inbox.settings.oidc is not None:
         return True
     try:
         async with inbox.archive() as archive:

@@ -12,6 +12,7 @@ from landfast.domain.errors import UserError
 from landfast.domain.filter import Filter, parse
 from landfast.domain.ids import EventId
 from landfast.domain.lifecycle import State
+from landfast.domain.outcome import BY_OPERATOR
 from landfast.domain.summary import Cursor
 from landfast.ports.inbox import Archive
 
@@ -23,6 +24,7 @@ COUNT_AT_MOST = 1_000_000
 
 BECAUSE: Mapping[str, str] = MappingProxyType(
     {
+        BY_OPERATOR: "an operator holds it; the operator log says why",
         "late": "older than the dedup memory: it may have been processed and forgotten",
         "disproven": "another body under a proof that came with a first one: who captured a request may have made it",
         "variant": "another body under a known key: the first one is processed under the key before the ~",

@@ -8,8 +8,8 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
+from landfast.admin.access.origin import own_path
 from landfast.admin.pages.body_view import body_view
-from landfast.admin.pages.commands import safe_path
 from landfast.admin.pages.notice import Notice, notice_of, put
 from landfast.admin.pages.story import moments, story, trace_lines
 from landfast.admin.pages.words import ago, duration, json_lines, share, size, tag, visible
@@ -120,11 +120,11 @@ def test_the_users_own_line_is_marked_in_a_trace() -> None:
     "text", ["//evil.example", "https://evil.example/", "/\\evil.example", "javascript:alert(1)", "/a\r\nx: y", ""]
 )
 def test_a_form_leads_nobody_away(text: str) -> None:
-    assert safe_path(text) == "/"
+    assert own_path(text) == "/"
 
 
 def test_a_form_leads_back_to_its_page() -> None:
-    assert safe_path("/events?q=state%3Adead") == "/events?q=state%3Adead"
+    assert own_path("/events?q=state%3Adead") == "/events?q=state%3Adead"
 
 
 @pytest.mark.parametrize("text", ["x" * 5_000, "\u20ac" * 5_000, "\U0001f600" * 5_000, '"' * 5_000, "short"])

@@ -14,13 +14,17 @@ from landfast.admin.access.origin import NotLocalError, check_local, check_origi
 from landfast.admin.access.sessions import COOKIE, Sessions
 from landfast.admin.access.token_book import TokenBook
 from landfast.admin.desk import Desk
+from landfast.admin.oidc.person import Person
+from landfast.admin.oidc.sessions import PeopleSessions
 from landfast.admin.problems import AdminError, answer_of
 from landfast.domain.access import Operator, Role, Token
 from landfast.domain.errors import InboxUnavailableError, LandfastError, StoreError
 
 SIGN_IN = "/sign-in"
 
-OPEN_PATHS = (SIGN_IN, "/api/session", "/api/session/end")
+OIDC_START, OIDC_BACK = f"{SIGN_IN}/oidc", f"{SIGN_IN}/oidc/callback"
+
+OPEN_PATHS = (SIGN_IN, OIDC_START, OIDC_BACK, "/api/session", "/api/session/end")
 OPEN_FOLDER = "/static/"
 """What is there before anybody has signed in: how to do so, and what that page looks like."""
 
@@ -52,9 +56,12 @@ class Access:
         clock = desk.inbox.clock
         self.book = TokenBook(desk)
         self.sessions = Sessions(desk, self.book)
+        oidc = desk.inbox.settings.oidc
+        self.people = PeopleSessions(desk, oidc) if oidc is not None else None
         self._is_loopback = is_loopback
         self._requests = Buckets(clock, rate=limits.REQUESTS_PER_SECOND, burst=limits.REQUESTS_AT_ONCE)
         self._attempts = Buckets(clock, rate=limits.ATTEMPTS_PER_SECOND, burst=limits.ATTEMPTS_AT_ONCE)
+        self._visits = Buckets(clock, rate=limits.VISITS_PER_SECOND, burst=limits.VISITS_AT_ONCE)
 
     async def operator(self, request: Request) -> Operator | None:
         """Who asks; None for nobody. AdminError for whoever may not even ask."""
@@ -66,7 +73,10 @@ class Access:
         token = await self.sessions.token_of(request) if has_cookie else None
         if token is not None:
             return self._counted(token, request)
-        if self._is_loopback and not await self.book.has_any():
+        person = await self.people.person_of(request) if has_cookie and self.people is not None else None
+        if person is not None:
+            return self._person(person, request)
+        if self._is_loopback and self.people is None and not await self.book.has_any():
             check_local(request)
             return Operator(LOCAL, Role.ADMIN, address_of(request))
         return None
@@ -93,6 +103,17 @@ class Access:
             is_here = self._is_loopback
         hidden = "the inbox does not answer, so nobody can be let in now; landfast doctor says why"
         return error if is_here else InboxUnavailableError(hidden)
+
+    def visits(self, request: Request) -> None:
+        """Somebody goes to the identity provider, or comes from there: each makes us ask it something."""
+        if wait := self._visits.take(address_of(request)):
+            raise TooOftenError("too many sign-ins from your address", wait)
+
+    def _person(self, person: Person, request: Request) -> Operator:
+        name = f"oidc {person.name}"
+        if wait := self._requests.take(name):
+            raise TooOftenError(f"{person.name} asks too often", wait)
+        return Operator(name, person.role, address_of(request))
 
     def _counted(self, token: Token, request: Request) -> Operator:
         if wait := self._requests.take(token.name):

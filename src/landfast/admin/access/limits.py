@@ -13,6 +13,9 @@ REQUESTS_PER_SECOND, REQUESTS_AT_ONCE = 50.0, 200.0
 ATTEMPTS_PER_SECOND, ATTEMPTS_AT_ONCE = 1 / 6, 10.0
 """Of one address, with a token that is not valid: ten a minute are mistakes. Nobody guesses one anyway."""
 
+VISITS_PER_SECOND, VISITS_AT_ONCE = 1.0, 30.0
+"""Of one address, which a proxy may be, on the way to an identity provider and back."""
+
 KNOWN_AT_MOST = 10_000
 """Of whom a bucket is kept. Those who have not asked for the longest are forgotten first, and begin anew."""
 

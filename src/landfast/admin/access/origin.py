@@ -76,6 +76,12 @@ def path_of(request: Request) -> str:
     return path.removeprefix(request.scope.get("root_path", ""))
 
 
+def own_path(text: str) -> str:
+    """A path of this dashboard: a form or a link that was made elsewhere leads nobody away from it."""
+    is_ours = text.startswith("/") and not text.startswith(("//", "/\\")) and text.isprintable()
+    return text if is_ours else "/"
+
+
 def check_local(request: Request) -> None:
     """Before anybody is let in without a token. A name that is not ours, and yet leads here, belongs to a page that had
     its name point to this machine (DNS rebinding); and through a proxy anybody may come."""

@@ -53,11 +53,13 @@ class Sessions:
         return self._mac.tag(digest.encode("ascii", "replace"), until.to_bytes(8, "big"))
 
 
-def set_cookie(value: str, *, is_secure: bool) -> str:
-    """The header that sets it. For requests of our own pages alone, and out of reach of every script."""
+def set_cookie(value: str, *, is_secure: bool, same_site: str = "Strict") -> str:
+    """The header that sets it. For requests of our own pages alone, and out of reach of every script. `same_site` is
+    Lax for whoever comes from the page of an identity provider, whose way back would show no other; a change still has
+    to say that it is from here."""
     cookie: SimpleCookie = SimpleCookie({COOKIE: value})
     held = cookie[COOKIE]
-    held["path"], held["samesite"], held["httponly"] = "/", "Strict", True
+    held["path"], held["samesite"], held["httponly"] = "/", same_site, True
     held["max-age"] = SESSION_SECONDS if value else 0
     if is_secure:
         held["secure"] = True

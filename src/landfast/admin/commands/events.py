@@ -1,4 +1,4 @@
-"""What is decided about events: try them now, close them, take held ones in, go on without one, erase them."""
+"""What is decided about events: try them now, close, hold, admit or erase them, go on without one."""
 
 from __future__ import annotations
 
@@ -83,6 +83,16 @@ async def discard(desk: Desk, asked: Chosen, by: Operator) -> Changed:
     chosen = desk.shown(dead_ones(asked.filter, now=desk.now(), command="discard"))
     await _must_be_confirmed(desk, asked, chosen)
     return Changed(changed=await dead_letters.discard_all(archive, chosen, who=who, why=asked.why))
+
+
+async def hold(desk: Desk, asked: Chosen, by: Operator) -> Changed:
+    """Keep events that wait from being processed until somebody decides: by name alone. Later events of their entities
+    go on."""
+    if asked.filter:
+        raise UserError("filter: name the events to hold; to stop all of a source, pause it")
+    events = await _named(desk, asked)
+    changed = [await one_event.hold(desk.archive, event, who=by.name, why=asked.why) for event in events]
+    return Changed(changed=sum(changed))
 
 
 async def admit(desk: Desk, asked: Chosen, by: Operator) -> Changed:

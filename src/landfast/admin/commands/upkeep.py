@@ -36,6 +36,21 @@ class Retried(Answered):
     retried: int
 
 
+class SkipEffect(Asked):
+    key: Name
+    """Or the first 6 characters of it or more."""
+    result: Annotated[str, msgspec.Meta(max_length=60_000)] = ""
+    """What the steps are given that take what it returns, as JSON."""
+    why: Why = ""
+
+
+class SkippedEffect(Answered):
+    skipped: bool
+    """False where it was not dead."""
+    problem: str
+    """Why it was not skipped; empty where it was."""
+
+
 class SilenceAlert(Asked):
     alert: Name
     """NAME or NAME/SUBJECT, such as failing-handler/create_order."""
@@ -75,6 +90,15 @@ async def retry_effects(desk: Desk, asked: RetryEffects, by: Operator) -> Retrie
     stores = await desk.stores()
     retried, _ = await effects.retry(stores.inbox, stores.ledger, asked.keys, who=by.name, why=asked.why)
     return Retried(retried=retried)
+
+
+async def skip_effect(desk: Desk, asked: SkipEffect, by: Operator) -> SkippedEffect:
+    """Have the steps after a dead effect go on without it: it is done, and never performed again."""
+    result = effects.given_instead(asked.result) if asked.result.strip() else None
+    stores = await desk.stores()
+    places = stores.inbox, stores.ledger
+    skipped, state = await effects.skip(*places, asked.key, result=result, who=by.name, why=asked.why)
+    return SkippedEffect(skipped=skipped, problem="" if skipped else effects.why_not_skipped(state))
 
 
 async def silence(desk: Desk, asked: SilenceAlert, by: Operator) -> Silenced:

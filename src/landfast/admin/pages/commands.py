@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import compile_path
 
 from landfast.admin.access.guard import require
+from landfast.admin.access.origin import own_path
 from landfast.admin.desk import Desk
 from landfast.admin.endpoint import BODY_BYTES, BodyTooLongError, call, parameters_of
 from landfast.admin.pages.notice import Notice, put
@@ -101,12 +102,6 @@ def _is_list(kind: Any) -> bool:
 
 
 def _back(root: str, fields: Mapping[str, Sequence[str]], notice: Notice) -> Response:
-    response = RedirectResponse(f"{root}{safe_path(fields.get('back', ['/'])[-1])}", 303)
+    response = RedirectResponse(f"{root}{own_path(fields.get('back', ['/'])[-1])}", 303)
     put(response, notice)
     return response
-
-
-def safe_path(text: str) -> str:
-    """A path of this dashboard: a form that was made elsewhere leads nobody away from it."""
-    is_ours = text.startswith("/") and not text.startswith(("//", "/\\")) and text.isprintable()
-    return text if is_ours else "/"

@@ -13,12 +13,17 @@ from landfast.admin.pages.graph import drawn_graphs
 from landfast.admin.pages.page import Page
 from landfast.admin.pages.story import Line, moments, story, trace_lines
 from landfast.admin.questions import event
+from landfast.domain.lifecycle import WAITING
 from landfast.domain.reconciliation import RECONCILED
+from landfast.domain.summary import CAME_AGAIN_AT_MOST
 from landfast.providers.endpoint import LOOPBACK
 
 MAY_RETRY = frozenset({"delayed"})
+MAY_HOLD = frozenset(WAITING)
 MAY_DECIDE = frozenset({"held"})
 MAY_CLOSE = frozenset({"dead"})
+SKIPPED_AT_MOST = 20
+"""Forms for dead steps on one page: an event has a few, and a graph of thousands that died is mended in the code."""
 ON_ITS_WAY = frozenset({"ready", "claimed"})
 
 
@@ -38,7 +43,8 @@ def draw(parts: Mapping[str, Any], ask: Ask) -> Mapping[str, Any]:
     source = ask.desk.inbox.sources.get(view.event.source)
     headers = _headers(view.headers)
     no_proof = _no_proof(headers, source.provider if source else "")
-    lines = story(view.event.received_at, view.event.redelivered, view.history, is_proved=not no_proof)
+    came = view.event.received_at, view.event.redelivered, view.history
+    lines = story(*came, is_proved=not no_proof, came_again=view.came_again)
     failed = _last_failure(lines)
     state = view.event.state
     return {
@@ -52,11 +58,14 @@ def draw(parts: Mapping[str, Any], ask: Ask) -> Mapping[str, Any]:
         "no_proof": no_proof,
         "handlers": _handlers(view),
         "graphs": drawn_graphs(view.effects),
+        "dead_effects": [one for one in view.effects if str(one["state"]) == "dead"][:SKIPPED_AT_MOST],
+        "came_again_at_most": CAME_AGAIN_AT_MOST,
         "provider": source.provider if source else "",
         "lifecycle": _states(parts, view.event.source),
         "is_revealed": ask.query.get("reveal") == "1",
         "back_filter": ask.query.get("q", ""),
         "may_retry": state in MAY_RETRY,
+        "may_hold": state in MAY_HOLD,
         "may_decide": state in MAY_DECIDE,
         "may_close": state in MAY_CLOSE,
         "may_replay": state not in ON_ITS_WAY and not view.event.erased_at and not view.event.body_expired_at,

@@ -14,6 +14,7 @@ from landfast.admin.route import Route
 CHANGED = {
     "events.retry": ("tried now", "was not waiting for its next try"),
     "events.discard": ("closed for good", "was no dead letter"),
+    "events.hold": ("held until somebody decides", "does not wait: a worker has it, or it is decided"),
     "events.admit": ("let in", "was not held"),
     "events.refuse": ("never to be processed", "was not held"),
     "events.skip": ("skipped: its lane goes on", "blocks no lane"),
@@ -34,6 +35,8 @@ def outcome(route: Route, asked: Any, answer: Any) -> tuple[Notice, str]:
         return _told(int(answer.replayed), ran, f"it is {answer.state}, on its way already")
     if name == "replays.cancel":
         return _told(int(answer.was_running), "cancelled; what it had replayed runs", "it was over already")
+    if name == "upkeep.skip_effect":
+        return _told(int(answer.skipped), "skipped: the steps after it go on without it", answer.problem)
     if name == "switches.pause":
         again = " already" if answer.was_paused else ""
         return Notice("ok", f"{asked.kind} {asked.name} is paused{again}; senders still get their 200"), ""

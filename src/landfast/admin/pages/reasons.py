@@ -21,6 +21,7 @@ WORDS: Mapping[str, str] = {
     "no_writes": "its handler wrote nothing",
     "superseded": "a newer event of its entity was done",
     "behind": "waits behind an earlier event of its entity",
+    "operator": "an operator holds it",
     "infrastructure": "a database was away",
 }
 

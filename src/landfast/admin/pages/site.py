@@ -12,9 +12,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from landfast.admin.access.guard import require
+from landfast.admin.access.origin import own_path
 from landfast.admin.desk import Desk
 from landfast.admin.pages.ask import Ask, as_json, status_of
-from landfast.admin.pages.commands import do, do_each, form_of, safe_path
+from landfast.admin.pages.commands import do, do_each, form_of
 from landfast.admin.pages.filter_box import filter_error, terms
 from landfast.admin.pages.frame import THEME_COOKIE, THEMES, html
 from landfast.admin.pages.notice import take
@@ -98,7 +99,7 @@ def _wants_json(request: Request) -> bool:
 async def theme(request: Request) -> Response:
     fields = await form_of(request)
     root = str(request.scope.get("root_path", "")).rstrip("/")
-    response = RedirectResponse(f"{root}{safe_path(fields.get('back', ['/'])[-1])}", 303)
+    response = RedirectResponse(f"{root}{own_path(fields.get('back', ['/'])[-1])}", 303)
     chosen = fields.get("theme", [""])[-1]
     if chosen in THEMES:
         response.set_cookie(THEME_COOKIE, chosen, max_age=YEAR_SECONDS, samesite="lax", httponly=True)

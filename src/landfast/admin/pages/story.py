@@ -16,6 +16,8 @@ from landfast.domain.summary import HistoryLine
 ALIKE_AT_LEAST = 3
 """Failures in a row with the same error, of which the middle ones are folded into one line."""
 
+CAME_AGAIN = "Came again"
+
 SIGNALS = {
     "release": "given back, untried",
     "postpone": "given back for later; no attempt is counted",
@@ -31,6 +33,7 @@ SIGNALS = {
     "requeue": "a handler takes it now",
     "resume": "what paused it was resumed",
     "stir": "its entity has moved",
+    "hold": "held by an operator, until somebody decides",
     "admit": "let in by an operator",
     "discard": "discarded by an operator: never to be processed",
     "erase": "erased by an operator",
@@ -43,7 +46,7 @@ SIGNALS = {
 
 GOOD = frozenset({"finish", "dismiss", "admit", "resume", "requeue", "stir"})
 BAD = frozenset({"bury", "refuse"})
-HELD = frozenset({"pause", "park", "queue", "no_handler", "postpone"})
+HELD = frozenset({"hold", "pause", "park", "queue", "no_handler", "postpone"})
 BY_HAND = frozenset({"replay", "recover", "hasten", "close", "discard", "erase", "skip"})
 
 FAILED = frozenset({"retry", "dead", "postpone"})
@@ -63,20 +66,28 @@ class Line:
     trace: str = ""
     folded: tuple[Line, ...] = ()
     """Lines that say the same."""
+    is_to_the_second: bool = False
+    """Its time is no more exact."""
 
 
 def story(
-    received_at: datetime, redelivered: int, history: Sequence[HistoryLine], *, is_proved: bool = True
+    received_at: datetime,
+    redelivered: int,
+    history: Sequence[HistoryLine],
+    *,
+    is_proved: bool = True,
+    came_again: Sequence[datetime] = (),
 ) -> list[Line]:
     """Oldest first."""
     came = Line(received_at, "ok", "Received", "proved, stored and answered with 200" if is_proved else "stored")
     lines = [came]
-    if redelivered:
+    if redelivered and not came_again:  # counted by an earlier Landfast, which kept no times
         times = "once more" if redelivered == 1 else f"{redelivered:,} times more"
         lines.append(Line(received_at, "info", f"Came {times}", "a known key: answered with 200, stored once"))
-    for each in history:
-        lines += _lines(each)
-    return list(_folded(lines))
+    words = "a known key: answered with 200, stored once"
+    again = [Line(at, "info", CAME_AGAIN, words, is_to_the_second=True) for at in came_again]
+    told = [line for each in history for line in _lines(each)]
+    return list(_folded([*lines, *sorted([*told, *again], key=lambda line: line.at)]))
 
 
 def moments(lines: Sequence[Line]) -> list[Moment]:
@@ -93,7 +104,7 @@ def _lines(line: HistoryLine) -> Iterator[Line]:
     if is_told and not line.who and line.signal == "retry":
         return
     by = f", {line.who}" if line.who else ""
-    why = f" ({reason_words(line.reason)})" if line.reason else ""
+    why = f" ({reason_words(line.reason)})" if line.reason and line.signal != "hold" else ""
     run = f"Run {line.run}: " if line.run > 1 or line.signal in BY_HAND else ""
     yield Line(line.at, _tone(line.signal), f"{run}{words}"[:1].upper() + f"{run}{words}"[1:], f"{why}{by}".strip(" ,"))
 
@@ -141,10 +152,9 @@ def _folded(lines: Sequence[Line]) -> Iterator[Line]:
         middle = tuple(lines[place + 1 : end - 1])
         yield lines[place]
         if end - place > ALIKE_AT_LEAST:
-            words = f"{len(middle):,} more attempts"
-            yield replace(
-                middle[0], strong=lines[place].strong, text=f"{words}, the same error", folded=middle, trace=""
-            )
+            alike = "more times" if lines[place].strong == CAME_AGAIN else "more attempts, the same error"
+            words = f"{len(middle):,} {alike}"
+            yield replace(middle[0], strong=lines[place].strong, text=words, folded=middle, trace="")
         else:
             yield from middle
         if end - place > 1:
@@ -153,7 +163,11 @@ def _folded(lines: Sequence[Line]) -> Iterator[Line]:
 
 
 def _is_alike(one: Line, other: Line) -> bool:
-    return bool(one.code) and (one.strong, one.code, one.message) == (other.strong, other.code, other.message)
+    return (bool(one.code) or one.strong == CAME_AGAIN) and (one.strong, one.code, one.message) == (
+        other.strong,
+        other.code,
+        other.message,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from landfast.admin.desk import Desk
@@ -44,6 +45,8 @@ class EventView(Answered):
     """Whether something is not shown here; an admin may ask for it all, at /revealed."""
     held_for: str
     """Why it is held, in words; empty where it is not."""
+    came_again: Sequence[datetime]
+    """When deliveries of it were answered as known: the first times and the newest; several of one second are one."""
     in_hand: InHand | None
     schedule: Sequence[Schedule]
     history: Sequence[HistoryLine]
@@ -89,6 +92,7 @@ async def _view(desk: Desk, record: EventRecord, *, reveal: bool) -> EventView:
         held_for=BECAUSE.get(record.summary.reason, "an operator decides")
         if record.summary.state is State.HELD
         else "",
+        came_again=record.came_again,
         in_hand=record.in_hand,
         schedule=schedules(record),
         history=shown.history,

@@ -122,7 +122,7 @@ def event_text(view: EventView) -> Text:
     for name, value in facts.items():
         if value:
             text.append(f"{name:<12}", "dim").append(f"{safe(value)}\n")
-    lines = story(event.received_at, event.redelivered, view.history)
+    lines = story(event.received_at, event.redelivered, view.history, came_again=view.came_again)
     text.append("\nwhat happened\n", "bold")
     for line in lines:
         text.append_text(_line(line))

@@ -42,7 +42,9 @@ class Archiving:
             history = tuple(rows.line(line) for line in lines)
             in_hand = in_hand_of(row.get("token"), row.get("claimed_at"))
             content, tries = (row["headers"], row["body"]), rows.tries(row["tries"])
-            record = EventRecord(rows.summary(row), *content, history, tries, in_hand)
+            record = EventRecord(
+                rows.summary(row), *content, history, tries, in_hand, tuple(row.get("came_again") or ())
+            )
             return await boxes.open_record(connection, self._seal, record)
 
     async def lately(self, *, limit: int) -> Sequence[HistoryLine]:

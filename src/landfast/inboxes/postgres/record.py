@@ -11,6 +11,7 @@ from landfast.domain.ids import BootId
 from landfast.domain.lane import place_of
 from landfast.domain.lifecycle import State
 from landfast.domain.proofs import contradicted, first_bodies, have_proofs
+from landfast.domain.summary import CAME_AGAIN_AT_MOST
 from landfast.inboxes.postgres.connection import Connection, Connections
 from landfast.inboxes.postgres.housekeeping import off
 from landfast.inboxes.postgres.statements import SQL
@@ -99,7 +100,8 @@ class Recording:
                 await connection.execute(SQL["tally_meter"], report.boot, names, values)
             if events:
                 counts = [count for _, count in events]
-                await connection.execute(SQL["tally_redelivery"], [event for event, _ in events], counts)
+                came = [event for event, _ in events]
+                await connection.execute(SQL["tally_redelivery"], came, counts, CAME_AGAIN_AT_MOST - 1)
 
 
 async def _disproven(connection: Connection, deliveries: Sequence[Delivery]) -> frozenset[int]:

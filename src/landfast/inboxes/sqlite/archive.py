@@ -35,7 +35,7 @@ class Archiving:
     @in_thread
     def show(self, event: EventId) -> EventRecord | None:
         with self._file.reading() as connection:
-            for seq, headers, body, tries, token, since in ask(connection, "show", (event,)):
+            for seq, headers, body, tries, token, since, came_again in ask(connection, "show", (event,)):
                 found = ask(connection, "find_summaries", (seq,)) or ask(connection, "find_bodiless", (seq, event))
                 if not found:
                     break
@@ -43,7 +43,8 @@ class Archiving:
                 lines = ask(connection, "history", (rows.micros(summary.received_at), event))
                 history = tuple(rows.line(line) for line in lines)
                 in_hand = in_hand_of(token, rows.moment_or_none(since))
-                record = EventRecord(summary, headers, body, history, rows.tries(tries), in_hand)
+                again = rows.moments_of(came_again)
+                record = EventRecord(summary, headers, body, history, rows.tries(tries), in_hand, again)
                 return boxes.open_record(connection, self._seal, record)
         return None
 

@@ -1,4 +1,4 @@
-"""The operators' side for what is held: let it in, or decide that it is never processed."""
+"""The operators' side for what is held: hold it, let it in, or decide that it is never processed."""
 
 from __future__ import annotations
 
@@ -8,16 +8,27 @@ import apsw
 
 from landfast.domain.ids import EventId
 from landfast.domain.lifecycle import MOVES, Signal
-from landfast.domain.outcome import discarded
-from landfast.inboxes.sqlite import moves, rows
+from landfast.domain.outcome import discarded, put_on_hold
+from landfast.inboxes.sqlite import boxes, moves, rows
 from landfast.inboxes.sqlite.connection import SqliteFile, in_thread
 from landfast.inboxes.sqlite.statements import ask
 from landfast.ports.clock import Clock
+from landfast.sealing import Seal
 
 
 class Holding:
     _file: SqliteFile
     _clock: Clock
+    _seal: Seal
+
+    @in_thread
+    def hold(self, events: Sequence[EventId], *, who: str, why: str) -> int:
+        """Crash before the COMMIT: they wait as before, and the operator asks again. After it: asking again counts
+        none."""
+        at = rows.micros(self._clock.now())
+        with self._file.writing(durable=True) as connection:
+            ones = boxes.seal_settlements(connection, self._seal, [put_on_hold(event, why) for event in events])
+            return sum(moves.settle(connection, one, at, who=who) for one in ones)
 
     @in_thread
     def admit(self, events: Sequence[EventId], *, who: str) -> int:

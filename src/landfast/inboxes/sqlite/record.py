@@ -14,6 +14,7 @@ from landfast.domain.ids import BootId
 from landfast.domain.lane import place_of
 from landfast.domain.lifecycle import State
 from landfast.domain.proofs import contradicted, first_bodies, have_proofs
+from landfast.domain.summary import CAME_AGAIN_AT_MOST
 from landfast.inboxes.sqlite.connection import SqliteFile, in_thread
 from landfast.inboxes.sqlite.rows import micros, micros_or_none
 from landfast.inboxes.sqlite.statements import SQL, ask
@@ -22,6 +23,10 @@ from landfast.sealing import Seal, SealedEvent
 
 LIVE, DRAINED = 0, -1
 """Slots to count in: there is one writer at a time, so one row for each is enough."""
+
+TIME_CHARACTERS = 8
+"""Of a time at which an event came again: seconds in hexadecimal digits, which last until 2106. Microseconds in decimal
+ones made this statement four times as slow, and these less than twice."""
 
 
 class Recording:
@@ -65,7 +70,9 @@ class Recording:
             ask(connection, "tally_boot", (report.boot, micros(self._clock.now()), int(report.ended)))
             connection.executemany(SQL["tally_source"], totals)
             connection.executemany(SQL["tally_meter"], [(report.boot, *meter) for meter in report.meters.items()])
-            connection.executemany(SQL["tally_redelivery"], report.redelivered.items())
+            at, kept = f"{int(self._clock.now().timestamp()):08x}", (CAME_AGAIN_AT_MOST - 1) * TIME_CHARACTERS
+            again = [(event, count, at, kept) for event, count in report.redelivered.items()]
+            connection.executemany(SQL["tally_redelivery"], again)
 
 
 def _disproven(connection: apsw.Connection, deliveries: Sequence[Delivery]) -> frozenset[int]:

@@ -29,6 +29,11 @@ def micros_or_none(moment: datetime | None) -> int | None:
     return None if moment is None else micros(moment)
 
 
+def moments_of(seconds: str) -> tuple[datetime, ...]:
+    """As a report writes when an event came again: eight hexadecimal digits for each."""
+    return tuple(moment(int(seconds[start : start + 8], 16) * 1_000_000) for start in range(0, len(seconds), 8))
+
+
 def moment_or_none(value: int | None) -> datetime | None:
     return None if value is None else moment(value)
 

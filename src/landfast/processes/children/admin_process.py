@@ -16,6 +16,7 @@ import uvloop
 
 from landfast.admin.app import make_app
 from landfast.app import Inbox
+from landfast.processes.children.admin_protocol import AdminProtocol
 from landfast.processes.children.exit_codes import exit_code
 from landfast.processes.children.lifeline import Lifeline
 
@@ -43,6 +44,7 @@ def run(
     os.nice(NICENESS)
     config = uvicorn.Config(
         make_app(inbox, is_loopback=is_loopback, reload=partial(_hang_up, os.getppid())),
+        http=AdminProtocol,
         lifespan="on",
         ws="none",
         log_config=None,

@@ -90,6 +90,8 @@ async def send(bench: Bench, held: Claim, state: State, signal: Signal) -> bool:
         return list(await inbox.erase(events, who="ada")) == events
     if signal is Signal.CLOSE:
         return await inbox.close_dead(events, who="ada", why="sent by mistake") == 1
+    if signal is Signal.HOLD:
+        return await inbox.hold(events, who="ada", why="ask the shop first") == 1
     if signal in {Signal.RECOVER, Signal.ADMIT, Signal.DISCARD, Signal.HASTEN, Signal.SKIP}:
         return bool(await getattr(inbox, signal)(events, who="ada") == 1)
     if signal in {Signal.REQUEUE, Signal.RESUME, Signal.STIR}:

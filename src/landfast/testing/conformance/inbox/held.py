@@ -85,6 +85,23 @@ class HeldConformance:
             state for state in states if state is not State.HELD
         ]
 
+    async def test_who_holds_an_event_leaves_its_tries_and_says_why(self, bench: Bench) -> None:
+        made = await event_in(bench.inbox, State.CLAIMED)
+        tries = {HandlerName("create_order"): Tries(2, 9.5)}
+        assert list(await bench.inbox.settle([settlement(made, Signal.RETRY, tries=tries, due_in=9)])) == [True]
+        assert await bench.inbox.hold([made.event_id, made.event_id], who="ada", why="ask the shop") == 1
+        assert await bench.inbox.hold([made.event_id, delivery("nowhere").event_id], who="grace", why="again") == 0
+        kept = await look(bench.inbox, made.event_id)
+        assert (kept.summary.state, kept.summary.reason, kept.summary.due_at) == (State.HELD, "operator", None)
+        assert kept.summary.message == "ask the shop"
+        line = kept.history[-1]
+        assert (line.signal, line.who, line.reason, line.run) == (Signal.HOLD, "ada", "operator", 1)
+        assert [(one.handler, one.number, one.message) for one in line.attempts] == [("", 0, "ask the shop")]
+        await bench.advance(10_000_000)
+        assert not await claim(bench.inbox, 2, limit=10)
+        assert await bench.inbox.admit([made.event_id], who="grace") == 1
+        assert dict((await claim_one(bench.inbox, 3)).tries) == tries
+
     async def test_paused_events_are_resumed_when_their_switch_is_lifted(self, bench: Bench) -> None:
         await bench.inbox.throw(SwitchKind.SOURCE, "shop", why="a fix", who="ada")
         await bench.inbox.throw(SwitchKind.HANDLER, "tell_crm", why="a fix", who="ada")

@@ -135,6 +135,14 @@ class LaneConformance(LaneBench):
         await ordered.inbox.settle([settled(first, Signal.FINISH)])
         assert keys(await claim(ordered.inbox, 6, limit=9)) == ["2"]
 
+    async def test_what_is_held_by_hand_lets_its_lane_go_on_and_holds_it_again(self, ordered: Bench) -> None:
+        first = await self.blocked(ordered, 2, 3, signal=Signal.RETRY, due_in=DELAY)
+        assert await ordered.inbox.hold([first.event_id], who="ada", why="ask the shop") == 1
+        assert keys(await claim(ordered.inbox, 3, limit=9), is_behind=False) == ["2", "3"]
+        assert await ordered.inbox.admit([first.event_id], who="ada") == 1
+        again = await claim_one(ordered.inbox, 4)
+        assert (again.event_id, again.lane) == (first.event_id, (SOURCE, "cus_1"))
+
     async def test_only_the_front_pulls(self, ordered: Bench) -> None:
         await self.blocked(ordered, 3)
         await ordered.inbox.record(of_lane(2))

@@ -14,6 +14,7 @@ from landfast.domain.census import SourceTally, TallyReport
 from landfast.domain.errors import RowRefusedError
 from landfast.domain.ids import BootId
 from landfast.domain.lifecycle import State
+from landfast.domain.summary import CAME_AGAIN_AT_MOST
 from landfast.testing.conformance.inbox.bench import Bench, claim, claim_one, look, state_of
 from landfast.testing.factory import DAWN, deliveries, delivery, event_in
 
@@ -156,6 +157,22 @@ class RecordConformance:
         tallies = (await bench.inbox.census()).tallies
         assert dict(tallies) == {"shop": SourceTally(5, 1, 4), "bank": SourceTally(1, rejected=1)}
         assert (await look(bench.inbox, what.event_id)).summary.redelivered == 4
+
+    async def test_the_first_times_at_which_an_event_came_again_are_kept_and_the_last(self, bench: Bench) -> None:
+        what = delivery()
+        await bench.inbox.record([what])
+        assert (await look(bench.inbox, what.event_id)).came_again == ()
+        seen: list[tuple[datetime, ...]] = []
+        for _ in range(CAME_AGAIN_AT_MOST + 2):
+            await bench.inbox.tally(TallyReport(BOOT, {}, {what.event_id: 3}))
+            seen.append((await look(bench.inbox, what.event_id)).came_again)
+            await bench.advance(60)
+        full, last = seen[CAME_AGAIN_AT_MOST - 1], seen[-1]
+        assert [len(each) for each in seen[:CAME_AGAIN_AT_MOST]] == list(range(1, CAME_AGAIN_AT_MOST + 1))
+        assert (len(last), last[:-1]) == (CAME_AGAIN_AT_MOST, full[:-1])
+        assert sorted(last) == list(last)
+        assert last[-1] > full[-1]
+        assert (await look(bench.inbox, what.event_id)).summary.redelivered == 3 * (CAME_AGAIN_AT_MOST + 2)
 
     async def test_a_repeated_tally_adds_nothing_to_the_totals(self, bench: Bench) -> None:
         report = TallyReport(BOOT, {"shop": SourceTally(3, 1, 1, 1)}, {})

@@ -176,7 +176,9 @@ class SettleConformance:
         earlier = {HandlerName("create_order"): Tries(1, 2.5)}
         if state is not State.CLAIMED:
             signals = {state: signal for (_, signal), state in TRANSITIONS.items() if signal in TOKEN_SIGNALS}
-            await bench.inbox.settle([settlement(held, signals[state], due_in=DELAY, tries=earlier)])
+            signal = signals.get(state, Signal.RETRY)  # to be held it has to wait first
+            await bench.inbox.settle([settlement(held, signal, due_in=DELAY, tries=earlier)])
+            await bench.inbox.hold([held.event_id] if state is State.HELD else [], who="ada", why="ask the shop")
         assert list(await bench.inbox.settle([settlement(held, Signal.BURY, tries=tries, **failure())])) == [True]
         record = await look(bench.inbox, held.event_id)
         dead = record.summary

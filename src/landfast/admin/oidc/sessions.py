@@ -1,0 +1,80 @@
+"""Somebody who has signed in at the identity provider: a cookie says who, until when, and with which role.
+
+Nothing is kept of it, as of the session of a token. The MAC is also over what `[admin.oidc]` says: whoever changes
+that, roles for instance, ends every session.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import Request
+
+from landfast.admin.access.sessions import COOKIE, SESSION_SECONDS
+from landfast.admin.desk import Desk
+from landfast.admin.oidc.person import Person
+from landfast.config.oidc import OidcSettings
+from landfast.domain.access import Role
+from landfast.domain.mac import Mac
+
+START = "oidc."
+"""How such a cookie begins; one of a token begins with its digest."""
+
+COOKIE_CHARACTERS = 2000
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a browser keeps while somebody is at the identity provider."""
+
+    state: str
+    nonce: str
+    verifier: str
+    next: str
+    until: int
+
+
+T = TypeVar("T", Person, Asked)
+
+
+class PeopleSessions:
+    def __init__(self, desk: Desk, settings: OidcSettings) -> None:
+        self._desk = desk
+        self._mac: Mac | None = None
+        said = (settings.issuer, settings.client_id, settings.claim, settings.domains, dict(settings.roles))
+        self._settings = hashlib.sha256(repr(said).encode()).digest()
+
+    async def begin(self, name: str, role: Role) -> str:
+        """The value of the cookie."""
+        until = int(self._desk.now().timestamp()) + SESSION_SECONDS
+        return START + await self.sealed(Person(name, role, until), b"session")
+
+    async def person_of(self, request: Request) -> Person | None:
+        value = request.cookies.get(COOKIE, "")
+        return await self.opened(value.removeprefix(START), Person, b"session") if value.startswith(START) else None
+
+    async def sealed(self, what: Person | Asked, purpose: bytes) -> str:
+        text = base64.urlsafe_b64encode(msgspec.json.encode(what)).decode().rstrip("=")
+        return f"{text}.{await self._tag(text, purpose)}"
+
+    async def opened(self, value: str, kind: type[T], purpose: bytes) -> T | None:
+        """None for what we did not write, or what has ended."""
+        text, _, tag = value.partition(".")
+        if not value.isascii() or len(value) > COOKIE_CHARACTERS:
+            return None
+        if not hmac.compare_digest(await self._tag(text, purpose), tag):
+            return None
+        try:
+            found = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=kind)
+        except (ValueError, msgspec.MsgspecError):
+            return None
+        return found if found.until > self._desk.now().timestamp() else None
+
+    async def _tag(self, text: str, purpose: bytes) -> str:
+        if self._mac is None:
+            await self._desk.open()
+            self._mac = Mac(await self._desk.archive.mac_key(), purpose=b"admin oidc")
+        return self._mac.tag(purpose, self._settings, text.encode()).hex()
