@@ -170,8 +170,9 @@ async def _flood(client: Client, connection: Connection) -> int:
     count = 0
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not connection._is_choked:
-            client.writer.write(HEALTH * 50)
-            count += 50
+            if not client.writer.transport.get_write_buffer_size():  # else it would have to read all that is in there
+                client.writer.write(HEALTH * 50)
+                count += 50
             await asyncio.sleep(0)
     return count
 
