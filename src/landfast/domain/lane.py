@@ -71,8 +71,13 @@ def lane_of(inbox: InboxId, source: str, entity: str) -> LaneId:
 
 def place_of(occurred_at: datetime | None, received_at: datetime, number: int = 0) -> LanePlace:
     """Of the event that was recorded as the nth of its batch: those of one request lie in it in their order."""
-    arrived = max(micros(received_at), 0)
-    occurred = arrived if occurred_at is None else min(max(micros(occurred_at), 0), arrived + AHEAD_MICROS)
+    return place_in_micros(None if occurred_at is None else micros(occurred_at), micros(received_at), number)
+
+
+def place_in_micros(occurred_at: int | None, received_at: int, number: int) -> LanePlace:
+    """The same, for who has the times in microseconds already."""
+    arrived = max(received_at, 0)
+    occurred = arrived if occurred_at is None else min(max(occurred_at, 0), arrived + AHEAD_MICROS)
     return LanePlace(_pack(occurred, min(arrived, _LAST_MICRO) << _NUMBER_BITS | min(number, _LAST_NUMBER)))
 
 

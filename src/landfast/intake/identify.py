@@ -125,12 +125,14 @@ def header_keeper(names: Sequence[bytes], hidden: Mapping[bytes, Hidden]) -> Cal
     shown = [(_kept_name(name), number, name in hidden) for number, name in enumerate(names)]
     dropped = [number for number, name in enumerate(names) if hidden.get(name) is Hidden.DROPPED]
     kept = [each for each in shown if each[0] is not None and each[1] not in dropped]
+    texts = [(name, number) for name, number, is_proof in kept if not is_proof]
+    proofs = [(place, name, number) for place, (name, number, is_proof) in enumerate(kept) if is_proof]
 
     def keep(values: Sequence[bytes]) -> bytes:
-        stripped = [(name, values[number].rstrip(b" \t"), is_proof) for name, number, is_proof in kept]
-        return msgspec.json.encode(
-            [(name, _digest(value) if is_proof else value.decode("latin-1")) for name, value, is_proof in stripped]
-        )
+        pairs = [(name, values[number].rstrip(b" \t").decode("latin-1")) for name, number in texts]
+        for place, name, number in proofs:
+            pairs.insert(place, (name, _digest(values[number].rstrip(b" \t"))))
+        return msgspec.json.encode(pairs)
 
     return keep
 

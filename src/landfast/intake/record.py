@@ -279,14 +279,16 @@ def _log_stored(batch: list[_Waiting]) -> None:
     # Together: a record of its own for each event would cost as much as verifying it.
     telemetry.info_each(
         "stored",
-        [
+        (
             {"source": delivery.source, "type": delivery.type, "key": delivery.key, "event": delivery.event_id}
             for request in batch
             for delivery in _new_ones(request)
-        ],
+        ),
     )
 
 
-def _new_ones(request: _Waiting) -> list[Delivery]:
+def _new_ones(request: _Waiting) -> Sequence[Delivery]:
+    if len(request.recorded) == 1 and request.recorded[0].is_new:  # as nearly always
+        return request.deliveries
     new = {row.event_id for row in request.recorded if row.is_new}
     return [delivery for delivery in request.deliveries if delivery.event_id in new]

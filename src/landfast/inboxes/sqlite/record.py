@@ -11,7 +11,7 @@ from landfast.domain.census import TOLD, TallyReport
 from landfast.domain.delivery import Delivery, Recorded
 from landfast.domain.errors import RowRefusedError
 from landfast.domain.ids import BootId
-from landfast.domain.lane import place_of
+from landfast.domain.lane import place_in_micros
 from landfast.domain.lifecycle import State
 from landfast.domain.proofs import contradicted, first_bodies, have_proofs
 from landfast.domain.summary import CAME_AGAIN_AT_MOST
@@ -97,8 +97,8 @@ def _insert(
     new = {seq for (seq,) in connection.executemany(SQL["record_identity"], identities)}
     bodies = [
         (seq, what.event_id, received_at, what.source, what.key, what.type, what.entity,
-         micros_or_none(what.occurred_at), box.headers, box.body,
-         place_of(what.occurred_at, what.received_at, seq - next_seq))
+         occurred_at := micros_or_none(what.occurred_at), box.headers, box.body,
+         place_in_micros(occurred_at, received_at, seq - next_seq))
         for (seq, what, received_at), box in zip(placed, sealed, strict=True)
         if seq in new
     ]  # fmt: skip

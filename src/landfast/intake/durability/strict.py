@@ -62,20 +62,25 @@ class StrictJournal:
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
         recorded = await (self._inbox.record_drained if self._drains else self._inbox.record)(deliveries)
-        known = [
-            place
-            for place, (delivery, row) in enumerate(zip(deliveries, recorded, strict=True))
-            if (delivery.is_strict or delivery.siblings is not None) and not row.is_new and not row.is_disproven
-        ]
-        others = {
-            place: variant_of(deliveries[place], DISPROVEN) for place, row in enumerate(recorded) if row.is_disproven
-        }
-        if known:
-            others |= await self._others(deliveries, known)
-        if others:
-            recorded = await self._record_others(deliveries, recorded, others)
+        if old := [place for place, row in enumerate(recorded) if not row.is_new]:
+            recorded = await self._look_at_old(deliveries, recorded, old)
         self._tell_of_held(deliveries, recorded)
         return recorded
+
+    async def _look_at_old(
+        self, deliveries: Sequence[Delivery], recorded: Sequence[Recorded], old: Sequence[int]
+    ) -> Sequence[Recorded]:
+        """Of those at these places, which are not new, some may be no duplicates."""
+        others = {place: variant_of(deliveries[place], DISPROVEN) for place in old if recorded[place].is_disproven}
+        known = [
+            place
+            for place in old
+            if (deliveries[place].is_strict or deliveries[place].siblings is not None)
+            and not recorded[place].is_disproven
+        ]
+        if known:
+            others |= await self._others(deliveries, known)
+        return await self._record_others(deliveries, recorded, others) if others else recorded
 
     async def _others(self, deliveries: Sequence[Delivery], known: Sequence[int]) -> dict[int, Delivery]:
         """Those that are no duplicates of what is known under their key."""
@@ -112,8 +117,9 @@ class StrictJournal:
         return [found.get(place, row) for place, row in enumerate(recorded)]
 
     def _tell_of_held(self, deliveries: Sequence[Delivery], recorded: Sequence[Recorded]) -> None:
-        for delivery, row in zip(deliveries, recorded, strict=True):
-            if delivery.hold == LATE and row.is_new:
+        for place in [place for place, delivery in enumerate(deliveries) if delivery.hold == LATE]:
+            delivery = deliveries[place]
+            if recorded[place].is_new:
                 facts = {"key": delivery.key, "event": delivery.event_id, "occurred_at": delivery.occurred_at}
                 self._alerts.warn("held_late", delivery.source, **facts)
 

@@ -251,8 +251,8 @@ class Connection(Channel):
             return
         self._advance()
         # Only when what came early is used up: otherwise each answer would let in more than its request took.
-        is_reading = self._phase in {Phase.HEAD, Phase.BODY, Phase.LINGERING}
-        if self._is_paused and is_reading and not self._is_choked and not self._is_in_line:
+        is_free = self._is_paused and not self._is_choked and not self._is_in_line
+        if is_free and self._phase is not Phase.ANSWERING and self._phase is not Phase.CLOSING:
             self._is_paused = False
             self._transport.resume_reading()
             if self._is_ended:

@@ -1,15 +1,15 @@
 -- As `record`, for a batch in which something is held. Apart from it, because nobody who holds the shelf may keep all of
--- intake waiting. $19: the state of what is held.
+-- intake waiting. $18: the state of what is held.
 WITH durably AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'on', true) AS setting
 ),
 delivery AS MATERIALIZED (
-    SELECT *
+    SELECT d.*, substring($10::bytea FROM 16 * number::integer - 15 FOR 16) AS place
     FROM unnest(
-        $1::bytea[], $2::integer[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
-        $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[], $13::text[]
-    ) AS d (
-        event_id, number, received_at, source, key, type, entity, occurred_at, headers, body, data_key, place, hold
+        $1::bytea[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::bytea[],
+        $9::bytea[], $11::bytea[], $12::text[]
+    ) WITH ORDINALITY AS d (
+        event_id, received_at, source, key, type, entity, occurred_at, headers, body, data_key, hold, number
     )
     WHERE current_setting('fsync') = 'on'
 ),
@@ -42,21 +42,21 @@ held AS (
     INSERT INTO landfast.shelf (
         event_id, state, run, forced, suspect, crashes, tries, reason, received_at, source, lane, type, place
     )
-    SELECT event_id, $19, 1, false, false, 0, '{}', hold, received_at, source, entity, type, place
+    SELECT event_id, $18, 1, false, false, 0, '{}', hold, received_at, source, entity, type, place
     FROM delivery JOIN fresh USING (event_id)
     WHERE hold <> ''
 ),
 known_key AS (
     -- With each batch: an inbox that was restored from a copy may have lost it, and could not be opened without it.
     INSERT INTO landfast.store_key (id, wrapped, master)
-    SELECT $16::bytea, $17::bytea, $18::text
-    WHERE $16 IS NOT NULL AND NOT EXISTS (SELECT FROM landfast.store_key WHERE id = $16)
+    SELECT $15::bytea, $16::bytea, $17::text
+    WHERE $15 IS NOT NULL AND NOT EXISTS (SELECT FROM landfast.store_key WHERE id = $15)
     ON CONFLICT (id) DO NOTHING
 ),
 counted AS (
     -- The last lock that is taken: whoever waits for this row holds nothing that its owner still needs.
     INSERT INTO landfast.counted AS t (boot, slot, source, stored)
-    SELECT $14, $15, source, count(*) FROM delivery JOIN fresh USING (event_id) GROUP BY source ORDER BY source
+    SELECT $13, $14, source, count(*) FROM delivery JOIN fresh USING (event_id) GROUP BY source ORDER BY source
     ON CONFLICT (boot, slot, source) DO UPDATE SET stored = t.stored + EXCLUDED.stored
 )
 SELECT event_id, current_setting('fsync') AS fsync FROM durably LEFT JOIN fresh ON setting = 'on'
