@@ -73,7 +73,7 @@ def add(*, event: str, why: str, app: str | None, as_json: bool) -> int:
     text = "held; decide with landfast held admit, or landfast held discard"
     _say(
         {"held": int(is_held), "state": found},
-        text if is_held else f"it is {found}, and does not wait",
+        text if is_held else f"it is {found}, and does not wait; landfast events show says what became of it",
         as_json=as_json,
     )
     return 0 if is_held else NEGATIVE

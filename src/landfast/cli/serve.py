@@ -216,7 +216,7 @@ def banner(inbox: Inbox, plan: Plan, port: int | None, seconds: float) -> str:
     lines += [_row("layers", layers)] if layers else []
     handlers = [f"{handler.name} ({handler.source} {handler.pattern})" for handler in inbox.registry.handlers]
     if "worker" not in plan.roles:
-        handlers = ["none here: run them with landfast serve --role worker, or landfast work"]
+        handlers = ["none here: they run in your application, or with landfast serve --role worker, or landfast work"]
     lines += [_row("handlers", handlers or ["none yet: events are kept until there is one"])]
     lines += [_row("dashboard", [plan.admin.address])] if plan.admin else []
     lines += [_row("processes", [str(plan)])]

@@ -76,6 +76,8 @@ class SqliteFile:
         except (apsw.Error, OSError) as error:
             if isinstance(error, apsw.InterruptError) and seconds is not None:
                 raise TookTooLongError(f"the inbox ended a statement after {seconds:g} s") from error
+            if str(error).startswith("no such table"):
+                raise InboxUnavailableError(f"the inbox has {error}; run landfast migrate") from error
             raise InboxUnavailableError(f"the inbox cannot be used: {error}") from error
 
     def _within(self, seconds: float, job: Callable[[], T]) -> T:
