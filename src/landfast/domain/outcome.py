@@ -94,6 +94,10 @@ class NextRun(NamedTuple):
 NO_TRIES: Mapping[HandlerName, Tries] = MappingProxyType({})
 
 
+SAME_TRACE = "(the same trace as the attempt before)"
+"""Instead of one: an event that fails for three days has some 140 attempts, and traces are nine tenths of each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """One line of history: a run of one handler, or a reason why none ran."""

@@ -14,6 +14,7 @@ from landfast.domain.ids import HandlerName
 from landfast.domain.metering import Meters
 from landfast.domain.outcome import (
     NO_WRITES,
+    SAME_TRACE,
     SUPERSEDED,
     Attempt,
     Claim,
@@ -25,7 +26,7 @@ from landfast.domain.outcome import (
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.ledger import ReceiptStore
 from landfast.processing.control.retry_budget import RetryBudget
-from landfast.processing.failure_line import SAME_TRACE, tell_failure
+from landfast.processing.failure_line import tell_failure
 from landfast.processing.findings import Findings, Reason
 from landfast.processing.handlers.error_text import (
     MESSAGE_CHARACTERS,

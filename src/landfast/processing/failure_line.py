@@ -5,15 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from landfast import telemetry
-from landfast.domain.outcome import Attempt
+from landfast.domain.outcome import SAME_TRACE, Attempt
 from landfast.domain.verdict import RetryLater
 from landfast.processing.handlers.error_text import logged, shown_trace
 from landfast.processing.judge import Judgement, Ruling
 from landfast.processing.work import Work
 from landfast.telemetry.raised import raised
-
-SAME_TRACE = "(the same trace as the attempt before)"
-"""Instead of one: an event that fails for three days has some 140 attempts, and traces are nine tenths of each."""
 
 
 def tell_failure(work: Work, line: Attempt, error: BaseException, judgement: Judgement) -> None:

@@ -35,6 +35,10 @@ async def front(tmp_path: Path) -> AsyncIterator[Storefront]:
     @made.shop.inbox.on("stripe", "customer.created", uses=["mailer"])
     async def welcome(event: Event) -> None: ...
 
+    @made.shop.inbox.on("stripe", "charge.failed", writes=False)
+    async def give_up(event: Event) -> None:
+        raise KeyError(event.key)
+
     async with made.stocked():
         yield made
 
@@ -60,6 +64,20 @@ async def test_an_open_breaker_is_shown_where_it_stops_something(visitor: httpx.
     told = (await visitor.get("/handlers.json")).json()["handlers"]
     assert [one["name"] for one in told["handlers"] if one["breaker"]] == [HandlerName("create_order")]
     assert [one["name"] for one in told["dependencies"] if one["breaker"]] == ["mailer"]
+
+
+async def test_where_it_failed_is_shown_although_the_last_attempt_failed_alike(
+    visitor: httpx.AsyncClient, front: Storefront
+) -> None:
+    """A trace that repeats itself is written down once, and that is the one to show."""
+    await front.payment(7, kind="charge.failed")
+    for _ in range(3):
+        await front.drain()
+        front.shift(minutes=20)
+    drawn = (await visitor.get("/events/evt_1Nq00007")).text
+    assert drawn.count("the same trace as the attempt before") >= 1
+    failed = drawn.partition("Where it failed")[2].partition("</section>")[0]
+    assert "KeyError" in failed and "the same trace" not in failed
 
 
 async def test_without_a_breaker_nothing_waits(visitor: httpx.AsyncClient) -> None:

@@ -14,6 +14,7 @@ from landfast.admin.pages.page import Page
 from landfast.admin.pages.story import Line, moments, story, trace_lines
 from landfast.admin.questions import event
 from landfast.domain.lifecycle import WAITING
+from landfast.domain.outcome import SAME_TRACE
 from landfast.domain.reconciliation import RECONCILED
 from landfast.domain.summary import CAME_AGAIN_AT_MOST
 from landfast.providers.endpoint import LOOPBACK
@@ -79,9 +80,9 @@ def _states(parts: Mapping[str, Any], source: str) -> list[Any]:
 
 
 def _last_failure(lines: Sequence[Line]) -> Line | None:
-    """The newest with a trace: one that repeats itself is written down once."""
+    """The newest with a trace of its own: one that repeats itself is written down once."""
     flat = [each for line in lines for each in (line, *line.folded)]
-    return next((line for line in reversed(flat) if line.trace), None)
+    return next((line for line in reversed(flat) if line.trace not in ("", SAME_TRACE)), None)
 
 
 def _headers(headers: Any) -> list[tuple[str, str]]:
