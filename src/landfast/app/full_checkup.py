@@ -11,6 +11,7 @@ from landfast.app.flow_checkup import examine_running
 from landfast.app.forwards_checkup import examine_targets
 from landfast.app.inbox import Inbox
 from landfast.app.journal_chain import examine_spool
+from landfast.app.oidc_checkup import examine_sign_in
 from landfast.app.seal_checkup import examine_seal
 from landfast.app.sources import NOT_BOTH, ignored_handlers
 from landfast.app.sources_checkup import examine_sources
@@ -33,6 +34,7 @@ async def examine(inbox: Inbox, *, hint: str = "") -> Sequence[Check]:
     ]
     targets = await examine_targets(inbox.forwards.values())
     checks = [Check("configuration", Level.OK, known), *sources, *targets, *ignored, *examine_spool(inbox.settings)]
+    checks += examine_sign_in(inbox.settings)
     stores = [*await _attempted("inbox", _inbox, inbox), *await _attempted("ledger", _ledger, inbox)]
     unusable = {check.name for check in stores if check.level is Level.FAIL}
     running = partial(examine_running, has_inbox="inbox" not in unusable, has_ledger="ledger" not in unusable)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
-from collections import ChainMap
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from landfast.admin.desk import Desk
 from landfast.admin.oidc.fetch import FetchFailedError, fetch, raw
 from landfast.admin.oidc.id_token import UnknownKeyError, claims_of, token_in
-from landfast.config.dotenv import dotenv
+from landfast.app.oidc_checkup import oidc_secret
 from landfast.config.oidc import OidcSettings, is_safe
 from landfast.domain.errors import UnverifiedError
 from landfast.domain.json_limits import read_json
-from landfast.providers.secrets import referred
 
 KNOWN_SECONDS = 3600.0
 """For which its document and its keys are believed."""
@@ -60,7 +57,7 @@ class IdentityProvider:
 
     async def _exchange(self, asked: dict[str, str]) -> dict[str, Any]:
         url = await self._endpoint("token_endpoint")
-        secret, settings = self._secret(), self._settings
+        secret, settings = oidc_secret(self._desk.inbox.settings), self._settings
         ways = self._document.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
         if "client_secret_basic" in ways:
             pair = f"{quote(settings.client_id, safe='')}:{quote(secret, safe='')}"
@@ -97,16 +94,6 @@ class IdentityProvider:
                 _must_be_keys(found)
                 self._keys, self._keys_at = found, now
         return self._keys
-
-    def _secret(self) -> str:
-        folder = self._desk.inbox.settings.folder
-        text, _ = referred(
-            self._settings.client_secret,
-            name="admin.oidc: client_secret",
-            environ=ChainMap(dict(os.environ), dict(dotenv(folder))),
-            read_file=lambda path: (folder / path).read_bytes(),
-        )
-        return text.strip()
 
 
 def _must_be_keys(document: bytes) -> None:
