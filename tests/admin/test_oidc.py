@@ -13,7 +13,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from landfast import Inbox, config
 from landfast.admin.access.sessions import COOKIE, SESSION_SECONDS
+from landfast.admin.oidc.person import name_of, role_of
 from landfast.admin.oidc.sign_in import ASKED_COOKIE, ASKED_SECONDS
+from landfast.config.oidc import OidcSettings
 from landfast.domain.access import Role
 from landfast.domain.errors import ConfigError
 from landfast.testing.clock import ManualClock
@@ -139,6 +141,14 @@ async def test_nobody_is_let_in_by_a_token_that_says_something_else(
     shown = await admin.client.get(f"/sign-in?failed={code}", headers=HTML)
     told = "add your group to [admin.oidc] roles" if code == "oidc-role" else "could not be proved"
     assert told in shown.text
+
+
+def test_an_address_that_nobody_verified_gives_no_role() -> None:
+    by_address = OidcSettings(claim="email", roles={"ada@example.com": Role.ADMIN})
+    anybody = {"sub": "9", "email": "ada@example.com"}
+    assert role_of({**anybody, "email_verified": True}, by_address) is Role.ADMIN
+    assert [role_of({**anybody, **said}, by_address) for said in ({}, {"email_verified": False})] == [None, None]
+    assert name_of(anybody) == "9"
 
 
 @pytest.mark.parametrize(
