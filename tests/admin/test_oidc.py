@@ -201,6 +201,18 @@ async def test_what_the_provider_refuses_lets_nobody_in(admin: Admin, provider: 
     assert (await back(admin, code=code, state=state)).headers["location"] == "/", "never to another host"
 
 
+async def test_a_long_address_keeps_nobody_from_signing_in(admin: Admin, provider: IdentityProvider) -> None:
+    for after, led in (
+        ("/" + "x" * 900, None),
+        ("/" + "é" * 900, "/"),
+        ("/" + '"' * 900, "/"),
+        ("/" + "x" * 1001, "/"),
+    ):
+        page, state = await begun(admin, after)
+        code = provider.grants(page, {**now(admin), **ADA})
+        assert (await back(admin, code=code, state=state)).headers["location"] == (led or after)
+
+
 async def test_a_document_that_names_another_issuer_is_not_believed(admin: Admin, provider: IdentityProvider) -> None:
     provider.named = "https://evil.example"
     for _ in range(3):

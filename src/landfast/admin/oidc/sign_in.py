@@ -8,6 +8,7 @@ import hmac
 from collections import OrderedDict
 from urllib.parse import urlencode
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -37,6 +38,9 @@ USED_AT_MOST = 10_000
 to refuse a second time."""
 
 CHANCE_BYTES = 32
+
+NEXT_BYTES = 1000
+"""Of where somebody goes on: a longer one does not fit into the cookie, and a part of it leads nowhere."""
 
 
 class RefusedError(Exception):
@@ -79,7 +83,9 @@ class _Visits:
     async def begun(self, request: Request) -> Response:
         state, nonce, verifier = (self._chance() for _ in range(3))
         until = int(self._desk.now().timestamp()) + ASKED_SECONDS
-        asked = Asked(state, nonce, verifier, own_path(request.query_params.get("next", "/"))[:1000], until)
+        after = own_path(request.query_params.get("next", "/"))
+        after = after if len(msgspec.json.encode(after)) <= NEXT_BYTES else "/"
+        asked = Asked(state, nonce, verifier, after, until)
         scopes = dict.fromkeys(("openid", "email", "profile", *self._settings.scopes))
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
         query = {
