@@ -12,6 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from landfast import Inbox, config
+from landfast.admin.access.limits import VISITS_AT_ONCE
 from landfast.admin.access.sessions import COOKIE, SESSION_SECONDS
 from landfast.admin.oidc.person import name_of, role_of
 from landfast.admin.oidc.sign_in import ASKED_COOKIE, ASKED_SECONDS
@@ -199,6 +200,19 @@ async def test_what_the_provider_refuses_lets_nobody_in(admin: Admin, provider: 
     page, state = await begun(admin, "//evil.example")
     code = provider.grants(page, {**now(admin), **ADA})
     assert (await back(admin, code=code, state=state)).headers["location"] == "/", "never to another host"
+
+
+async def test_a_stranger_of_the_same_address_keeps_nobody_from_signing_in(
+    admin: Admin, provider: IdentityProvider
+) -> None:
+    for _ in range(int(VISITS_AT_ONCE) + 1):
+        await begun(admin)
+        await back(admin, code="invented", state="invented")
+    assert (await signed_in(admin, provider)).headers["location"] == "/events"
+    for _ in range(int(VISITS_AT_ONCE)):
+        _, state = await begun(admin)
+        last = await back(admin, code="invented", state=state)
+    assert last.headers["location"] == "/sign-in?failed=429", "but nobody has the provider asked without end"
 
 
 async def test_a_long_address_keeps_nobody_from_signing_in(admin: Admin, provider: IdentityProvider) -> None:

@@ -57,15 +57,15 @@ def oidc_routes(desk: Desk, access: Access, settings: OidcSettings) -> list[Base
 
     async def start(request: Request) -> Response:
         try:
-            access.visits(request)
             return await visit.begun(request)
         except Exception as error:  # noqa: BLE001 - whatever it is, the page says so
             return _refused(request, error)
 
     async def back(request: Request) -> Response:
         try:
+            asked = await visit.asked(request)
             access.visits(request)
-            return await visit.ended(request)
+            return await visit.ended(request, asked)
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody is let in, and the page says so
             return _refused(request, error)
 
@@ -102,8 +102,7 @@ class _Visits:
         self._keep(response, await self._people.sealed(asked, b"sign-in"), ASKED_SECONDS)
         return response
 
-    async def ended(self, request: Request) -> Response:
-        asked = await self._asked(request)
+    async def ended(self, request: Request, asked: Asked) -> Response:
         if "error" in request.query_params:
             raise RefusedError("oidc-provider", f"it said: {request.query_params['error'][:200]}")
         code = request.query_params.get("code", "")
@@ -117,7 +116,7 @@ class _Visits:
             raise RefusedError("oidc-role", f"{name} has no role")
         return await self._let_in(request, asked, name, role)
 
-    async def _asked(self, request: Request) -> Asked:
+    async def asked(self, request: Request) -> Asked:
         kept = await self._people.opened(request.cookies.get(ASKED_COOKIE, ""), Asked, b"sign-in")
         given = request.query_params.get("state", "")
         if kept is None or not hmac.compare_digest(kept.state.encode(), given.encode("utf-8", "replace")):
