@@ -14,7 +14,7 @@ import pytest
 
 from landfast.domain.census import SourceTally
 from landfast.domain.errors import FramingError
-from landfast.intake.large import LARGE_BYTES, LINE_BYTES, OTHERS_SHARE, SECONDS_BETWEEN_TURNS
+from landfast.intake.large import LARGE_BYTES, LINE_BYTES, LONGEST_REST_SECONDS, OTHERS_SHARE, SECONDS_BETWEEN_TURNS
 from landfast.intake.source import Source
 from landfast.web.http.bodies import CHUNKS_IN_A_TURN, MEAN_CHUNK_BYTES, SMALL_CHUNKS, ChunkedBody
 from landfast.web.http.connections import TURNS_AT_A_TIME, Connections, Limits
@@ -171,6 +171,20 @@ async def test_the_line_waits_twice_as_long_as_its_turns_took(monkeypatch: pytes
     line.connections.line.serve()  # the first alone
     line.connections.line.serve()  # two that are quick
     assert waits == pytest.approx([SECONDS_BETWEEN_TURNS, OTHERS_SHARE * 0.004, SECONDS_BETWEEN_TURNS])
+
+
+async def test_the_line_does_not_stand_still_because_the_machine_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(asyncio.get_running_loop(), "call_later", lambda wait, _: waits.append(wait), raising=False)
+    line = Line()
+
+    def stand_still() -> None:
+        line.now += 60.0
+
+    for _ in range(2):
+        line.connections.line.join(stand_still)
+    line.connections.line.serve()
+    assert waits == [SECONDS_BETWEEN_TURNS, LONGEST_REST_SECONDS], "else all who wait in it would be late"
 
 
 async def test_the_line_waits_for_what_large_bodies_have_it_read(monkeypatch: pytest.MonkeyPatch) -> None:
