@@ -107,6 +107,15 @@ async def test_a_large_body_waits_in_line_and_is_then_received_as_any_other() ->
     assert not line.wire.is_paused and line.desk.unproven.total == 0
 
 
+async def test_a_body_that_is_whole_is_not_too_slow_however_long_it_waits_in_line() -> None:
+    line = Line()
+    line.connection.data_received(_delivered(line.desk, body() + b" " * LINE_BYTES))
+    line.now += 60.0
+    line.connections.sweep(line.now)
+    await line.until_answered()
+    assert line.wire.answers[0].startswith(b"HTTP/1.1 200 ")
+
+
 @pytest.mark.parametrize("comes_at_once", [False, True])
 async def test_a_large_body_is_received_in_the_thread(comes_at_once: bool) -> None:
     watched_source, scheme = watched(source(body_limit=2 * LARGE_BYTES))
