@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 
 from landfast.processes.children import admin_protocol
-from landfast.processes.children.admin_protocol import AdminProtocol
+from landfast.processes.children.admin_protocol import AdminProtocol, owner_of
 from tests.patience import PATIENCE_SECONDS
 
 HEAD = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
@@ -128,3 +128,10 @@ async def test_who_reads_a_long_answer_has_time_for_it(monkeypatch: pytest.Monke
         async with asyncio.timeout(PATIENCE_SECONDS):
             await reader.readuntil(b"\r\n\r\n")
         assert (await ended((reader, writer))).count(b"\0") == len(LARGE)
+
+
+def test_a_network_of_ipv6_is_one_address() -> None:
+    assert owner_of("2001:db8::1") == owner_of("2001:db8::ffff:0:0:2") != owner_of("2001:db8:0:1::1")
+    assert owner_of("::ffff:192.0.2.1") != owner_of("::ffff:192.0.2.2"), "those are of IPv4"
+    assert [owner_of(host) for host in ("192.0.2.1", "")] == ["192.0.2.1", ""]
+    assert owner_of("fe80::1%eth0") == owner_of("fe80::2%eth0")

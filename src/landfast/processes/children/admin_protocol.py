@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from functools import partial
+from ipaddress import IPv4Address, IPv6Network, ip_address
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -26,10 +27,13 @@ HEAD_BYTES = 64 * 1024
 """Of a head; a browser's has some thousands with all of its cookies."""
 
 CONNECTIONS_OF_ONE_ADDRESS = 256
-"""Half of all: nobody keeps those out who come from elsewhere. A proxy has one address, and its dashboards fit in."""
+"""Or of one network of IPv6. Half of all: nobody keeps those out who come from elsewhere. A proxy has one address, and
+its dashboards fit in."""
 
 
 class AdminProtocol(HttpToolsProtocol):
+    owner = ""
+    """Of its address."""
     _ending: asyncio.TimerHandle | None = None
     _looking: asyncio.TimerHandle | None = None
     _head_bytes: int | None = 0
@@ -37,8 +41,8 @@ class AdminProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        host = self.client[0] if self.client else ""
-        if sum(_host_of(each) == host for each in self.connections) > CONNECTIONS_OF_ONE_ADDRESS:
+        self.owner = owner_of(self.client[0] if self.client else "")
+        if sum(_owner(each) == self.owner for each in self.connections) > CONNECTIONS_OF_ONE_ADDRESS:
             transport.abort()
             return
         self._end_in(HEAD_SECONDS)
@@ -97,5 +101,16 @@ class AdminProtocol(HttpToolsProtocol):
             self._looking = self.loop.call_later(READING_SECONDS, look)
 
 
-def _host_of(connection: Any) -> str:
-    return connection.client[0] if connection.client else ""
+def owner_of(host: str) -> str:
+    """Whoever has one address of IPv6 has a network of 64 bits of them, and is one all the same."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, IPv4Address) or address.ipv4_mapped is not None:
+        return host
+    return str(IPv6Network((int(address) >> 64 << 64, 64)))
+
+
+def _owner(connection: Any) -> str:
+    return str(connection.owner)
