@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from landfast import Inbox, config
 from landfast.admin.access.limits import VISITS_AT_ONCE
 from landfast.admin.access.sessions import COOKIE, SESSION_SECONDS
+from landfast.admin.oidc import identity_provider as identity_provider_module
 from landfast.admin.oidc.person import name_of, role_of
 from landfast.admin.oidc.sign_in import ASKED_COOKIE, ASKED_SECONDS
 from landfast.config.oidc import OidcSettings
@@ -225,6 +226,31 @@ async def test_a_long_address_keeps_nobody_from_signing_in(admin: Admin, provide
         page, state = await begun(admin, after)
         code = provider.grants(page, {**now(admin), **ADA})
         assert (await back(admin, code=code, state=state)).headers["location"] == (led or after)
+
+
+async def test_a_provider_elsewhere_leads_nobody_to_plain_http_and_the_cookie_is_of_this_host(
+    provider: IdentityProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issuer = "https://login.example.com"
+    document = {"issuer": issuer, "authorization_endpoint": f"{issuer}/begin"}
+
+    async def told(_url: str) -> dict[str, Any]:
+        return document
+
+    monkeypatch.setattr(identity_provider_module, "fetch", told)
+    table = settings(provider, issuer=issuer, public_url="https://landfast.example.com")
+    inbox = Inbox(store=f"sqlite:{tmp_path / 'i.db'}", ledger=f"sqlite:{tmp_path / 'l.db'}", admin=table)
+    await inbox.migrate()
+    async with serving(inbox) as admin:
+        led = await admin.client.get("/sign-in/oidc")
+    assert led.headers["location"].startswith(f"{issuer}/begin?")
+    kept = led.headers["set-cookie"]
+    assert kept.startswith(f"__Host-{ASKED_COOKIE}=") and {"Secure", "Path=/"} <= set(kept.split("; "))
+    assert "domain" not in kept.lower()
+    document["authorization_endpoint"] = "http://127.0.0.1:8000/begin"
+    async with serving(inbox) as admin:
+        led = await admin.client.get("/sign-in/oidc")
+    assert led.headers["location"] == "/sign-in?failed=oidc-provider"
 
 
 async def test_a_document_that_names_another_issuer_is_not_believed(admin: Admin, provider: IdentityProvider) -> None:

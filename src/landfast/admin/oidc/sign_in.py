@@ -30,6 +30,10 @@ from landfast.domain.operator_log import Action
 from landfast.operations.operator_log import audited
 
 ASKED_COOKIE = "landfast_sign_in"
+OF_THIS_HOST = "__Host-"
+"""Before the name of a cookie that browsers take from this very host alone, over https. Otherwise another host of the
+same domain could plant one, and have somebody sign in as somebody else."""
+
 ASKED_SECONDS = 600
 """For a password, and whatever the identity provider wants besides."""
 
@@ -78,6 +82,7 @@ class _Visits:
         self._people = people
         self._settings = settings
         self._provider = IdentityProvider(desk, settings)
+        self._cookie = f"{OF_THIS_HOST if settings.is_secure else ''}{ASKED_COOKIE}"
         self._used: OrderedDict[str, None] = OrderedDict()
 
     async def begun(self, request: Request) -> Response:
@@ -117,7 +122,7 @@ class _Visits:
         return await self._let_in(request, asked, name, role)
 
     async def asked(self, request: Request) -> Asked:
-        kept = await self._people.opened(request.cookies.get(ASKED_COOKIE, ""), Asked, b"sign-in")
+        kept = await self._people.opened(request.cookies.get(self._cookie, ""), Asked, b"sign-in")
         given = request.query_params.get("state", "")
         if kept is None or not hmac.compare_digest(kept.state.encode(), given.encode("utf-8", "replace")):
             raise RefusedError("oidc-state", "this browser did not begin it, or more than ten minutes ago")
@@ -141,7 +146,7 @@ class _Visits:
 
     def _keep(self, response: Response, value: str, seconds: int) -> None:
         response.set_cookie(
-            ASKED_COOKIE,
+            self._cookie,
             value,
             max_age=seconds,
             path="/",
