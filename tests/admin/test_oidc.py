@@ -12,8 +12,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from landfast import Inbox, config
+from landfast.admin.access.limits import VISITS_AT_ONCE
 from landfast.admin.access.sessions import COOKIE, SESSION_SECONDS
+from landfast.admin.oidc import identity_provider as identity_provider_module
+from landfast.admin.oidc.person import name_of, role_of
 from landfast.admin.oidc.sign_in import ASKED_COOKIE, ASKED_SECONDS
+from landfast.config.oidc import OidcSettings
 from landfast.domain.access import Role
 from landfast.domain.errors import ConfigError
 from landfast.testing.clock import ManualClock
@@ -141,6 +145,14 @@ async def test_nobody_is_let_in_by_a_token_that_says_something_else(
     assert told in shown.text
 
 
+def test_an_address_that_nobody_verified_gives_no_role() -> None:
+    by_address = OidcSettings(claim="email", roles={"ada@example.com": Role.ADMIN})
+    anybody = {"sub": "9", "email": "ada@example.com"}
+    assert role_of({**anybody, "email_verified": True}, by_address) is Role.ADMIN
+    assert [role_of({**anybody, **said}, by_address) for said in ({}, {"email_verified": False})] == [None, None]
+    assert name_of(anybody) == "9"
+
+
 @pytest.mark.parametrize(
     ("header", "key"),
     [
@@ -189,6 +201,56 @@ async def test_what_the_provider_refuses_lets_nobody_in(admin: Admin, provider: 
     page, state = await begun(admin, "//evil.example")
     code = provider.grants(page, {**now(admin), **ADA})
     assert (await back(admin, code=code, state=state)).headers["location"] == "/", "never to another host"
+
+
+async def test_a_stranger_of_the_same_address_keeps_nobody_from_signing_in(
+    admin: Admin, provider: IdentityProvider
+) -> None:
+    for _ in range(int(VISITS_AT_ONCE) + 1):
+        await begun(admin)
+        await back(admin, code="invented", state="invented")
+    assert (await signed_in(admin, provider)).headers["location"] == "/events"
+    for _ in range(int(VISITS_AT_ONCE)):
+        _, state = await begun(admin)
+        last = await back(admin, code="invented", state=state)
+    assert last.headers["location"] == "/sign-in?failed=429", "but nobody has the provider asked without end"
+
+
+async def test_a_long_address_keeps_nobody_from_signing_in(admin: Admin, provider: IdentityProvider) -> None:
+    for after, led in (
+        ("/" + "x" * 900, None),
+        ("/" + "é" * 900, "/"),
+        ("/" + '"' * 900, "/"),
+        ("/" + "x" * 1001, "/"),
+    ):
+        page, state = await begun(admin, after)
+        code = provider.grants(page, {**now(admin), **ADA})
+        assert (await back(admin, code=code, state=state)).headers["location"] == (led or after)
+
+
+async def test_a_provider_elsewhere_leads_nobody_to_plain_http_and_the_cookie_is_of_this_host(
+    provider: IdentityProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issuer = "https://login.example.com"
+    document = {"issuer": issuer, "authorization_endpoint": f"{issuer}/begin"}
+
+    async def told(_url: str) -> dict[str, Any]:
+        return document
+
+    monkeypatch.setattr(identity_provider_module, "fetch", told)
+    table = settings(provider, issuer=issuer, public_url="https://landfast.example.com")
+    inbox = Inbox(store=f"sqlite:{tmp_path / 'i.db'}", ledger=f"sqlite:{tmp_path / 'l.db'}", admin=table)
+    await inbox.migrate()
+    async with serving(inbox) as admin:
+        led = await admin.client.get("/sign-in/oidc")
+    assert led.headers["location"].startswith(f"{issuer}/begin?")
+    kept = led.headers["set-cookie"]
+    assert kept.startswith(f"__Host-{ASKED_COOKIE}=") and {"Secure", "Path=/"} <= set(kept.split("; "))
+    assert "domain" not in kept.lower()
+    document["authorization_endpoint"] = "http://127.0.0.1:8000/begin"
+    async with serving(inbox) as admin:
+        led = await admin.client.get("/sign-in/oidc")
+    assert led.headers["location"] == "/sign-in?failed=oidc-provider"
 
 
 async def test_a_document_that_names_another_issuer_is_not_believed(admin: Admin, provider: IdentityProvider) -> None:

@@ -5,10 +5,12 @@ import pytest
 from landfast.domain.backoff import Backoff
 from landfast.domain.breaker import Breaker
 from landfast.domain.errors import ConfigError
-from landfast.domain.ids import HandlerName
+from landfast.domain.ids import HandlerName, ReceiptDigest
+from landfast.domain.outcome import ReceiptKey
 from landfast.processing.control.breakers import Breakers
 from landfast.processing.control.retry_budget import RetryBudget
 from landfast.processing.fairness.pace import GROUP_EVENTS_AT_MOST, Pace
+from landfast.processing.group import EXCUSED_SECONDS, Excuses
 from landfast.processing.handlers.registry import EffectHandler, Handler, Registry
 from landfast.testing.clock import ManualClock
 
@@ -127,3 +129,14 @@ def test_no_probe_is_made_of_what_is_unsafe_and_a_look_that_finds_it_safe_allows
     assert breakers.wait() == 0
     with breakers.turn() as may_start:
         assert may_start and breakers.infrastructure.is_open, "the probe's success closes it"
+
+
+def test_a_backlog_longer_than_the_memory_for_excuses_is_not_excused_for_ever() -> None:
+    clock = ManualClock()
+    excuses = Excuses(clock, remembered=10)
+    events = [ReceiptKey(ReceiptDigest(bytes([n])), HandlerName("pay"), 1) for n in range(12)]
+    rounds = [[excuses.excuse(event) for event in events] for _ in range(5)]
+    given = [sum(of_one) for of_one in zip(*rounds, strict=True)]
+    assert given == [3] * 10 + [0] * 2
+    clock.advance(EXCUSED_SECONDS)
+    assert excuses.excuse(events[11]), "those of an hour ago are forgotten"

@@ -205,6 +205,16 @@ async def test_of_bodies_that_are_not_small_one_has_its_turn_at_a_time_and_other
     assert desk.unproven.total == 0 and desk.is_balanced() and desk.count().stored == 2
 
 
+async def test_a_body_that_is_whole_is_not_too_slow_however_long_it_waits_for_its_turn() -> None:
+    desk, content = Desk(), body() + b" " * LINE_BYTES
+    await desk.intake.large.turns.take()
+    exchange = Exchange(desk, [part(content, more=False)], signed=content)
+    exchange.app = asgi_app(desk.intake, limits=Limits(request_seconds=0.0))
+    running, loop = asyncio.ensure_future(exchange.run()), asyncio.get_running_loop()
+    loop.call_later(0.1, desk.intake.large.turns.end, 0.0)  # later than what a request has
+    assert await running == 200 and desk.is_balanced()
+
+
 async def test_large_bodies_that_wait_for_the_thread_are_in_the_budget() -> None:
     slow_source, slow = watched(source(body_limit=2 * LARGE_BYTES), SlowScheme)
     content = body() + b" " * LARGE_BYTES

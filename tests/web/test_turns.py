@@ -14,7 +14,7 @@ import pytest
 
 from landfast.domain.census import SourceTally
 from landfast.domain.errors import FramingError
-from landfast.intake.large import LARGE_BYTES, LINE_BYTES, OTHERS_SHARE, SECONDS_BETWEEN_TURNS
+from landfast.intake.large import LARGE_BYTES, LINE_BYTES, LONGEST_REST_SECONDS, OTHERS_SHARE, SECONDS_BETWEEN_TURNS
 from landfast.intake.source import Source
 from landfast.web.http.bodies import CHUNKS_IN_A_TURN, MEAN_CHUNK_BYTES, SMALL_CHUNKS, ChunkedBody
 from landfast.web.http.connections import TURNS_AT_A_TIME, Connections, Limits
@@ -107,6 +107,15 @@ async def test_a_large_body_waits_in_line_and_is_then_received_as_any_other() ->
     assert not line.wire.is_paused and line.desk.unproven.total == 0
 
 
+async def test_a_body_that_is_whole_is_not_too_slow_however_long_it_waits_in_line() -> None:
+    line = Line()
+    line.connection.data_received(_delivered(line.desk, body() + b" " * LINE_BYTES))
+    line.now += 60.0
+    line.connections.sweep(line.now)
+    await line.until_answered()
+    assert line.wire.answers[0].startswith(b"HTTP/1.1 200 ")
+
+
 @pytest.mark.parametrize("comes_at_once", [False, True])
 async def test_a_large_body_is_received_in_the_thread(comes_at_once: bool) -> None:
     watched_source, scheme = watched(source(body_limit=2 * LARGE_BYTES))
@@ -171,6 +180,20 @@ async def test_the_line_waits_twice_as_long_as_its_turns_took(monkeypatch: pytes
     line.connections.line.serve()  # the first alone
     line.connections.line.serve()  # two that are quick
     assert waits == pytest.approx([SECONDS_BETWEEN_TURNS, OTHERS_SHARE * 0.004, SECONDS_BETWEEN_TURNS])
+
+
+async def test_the_line_does_not_stand_still_because_the_machine_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(asyncio.get_running_loop(), "call_later", lambda wait, _: waits.append(wait), raising=False)
+    line = Line()
+
+    def stand_still() -> None:
+        line.now += 60.0
+
+    for _ in range(2):
+        line.connections.line.join(stand_still)
+    line.connections.line.serve()
+    assert waits == [SECONDS_BETWEEN_TURNS, LONGEST_REST_SECONDS], "else all who wait in it would be late"
 
 
 async def test_the_line_waits_for_what_large_bodies_have_it_read(monkeypatch: pytest.MonkeyPatch) -> None:

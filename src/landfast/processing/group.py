@@ -23,6 +23,7 @@ from landfast.domain.errors import (
 )
 from landfast.domain.fault import Fault
 from landfast.domain.outcome import ReceiptKey
+from landfast.ports.clock import Clock
 from landfast.ports.ledger import ReceiptStore
 from landfast.processing.control.breakers import Turn
 from landfast.processing.control.dependencies import Dependencies
@@ -44,6 +45,9 @@ that even a hopeless event ends."""
 LIMIT_LOOK_SECONDS = 1.0
 """One handler of an event has run, and another was at its limit: so long until the other is tried again."""
 
+EXCUSED_SECONDS = 3600.0
+"""For which an excuse is remembered, at least."""
+
 BLAME = (CommitRefusedError, SwallowedDatabaseError, HandlerEndedTransactionError)
 """Errors of the whole transaction: in a group they say that somebody is at fault, but not who."""
 
@@ -54,17 +58,26 @@ class Excuses:
     same rows are fought over. After a few times it is the handler's own doing, and counts as an attempt.
 
     Without it, 9 of 120 events that fought over one row were dead after three attempts; with it, none. Of 60 events
-    with a single attempt whose connection was cut once, all were dead; with it, 5."""
+    with a single attempt whose connection was cut once, all were dead; with it, 5.
 
+    More than it remembers within an hour is no bad luck: a handler that always loses its connection, and has a long
+    backlog, would otherwise have each event forgotten before it comes again, and run for ever."""
+
+    clock: Clock
     at_most: int = 3
-    remembered: int = 1_000
-    _given: OrderedDict[ReceiptKey, int] = field(default_factory=OrderedDict)
+    remembered: int = 20_000
+    _given: OrderedDict[ReceiptKey, tuple[int, float]] = field(default_factory=OrderedDict)
+    """How often, and when the last time; those of whom that is the longest ago first."""
 
     def excuse(self, receipt: ReceiptKey) -> bool:
-        self._given[receipt] = self._given.pop(receipt, 0) + 1
-        if len(self._given) > self.remembered:
+        now = self.clock.monotonic()
+        given, _ = self._given.pop(receipt, (0, now))
+        if len(self._given) >= self.remembered:
+            if now - next(iter(self._given.values()))[1] < EXCUSED_SECONDS:
+                return False
             self._given.popitem(last=False)
-        return self._given[receipt] <= self.at_most
+        self._given[receipt] = given + 1, now
+        return given < self.at_most
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +99,10 @@ class Grouping:
     dependencies: Dependencies
     pauses: Pauses = field(default_factory=Pauses)
     shares: Shares = field(default_factory=Shares)
-    excuses: Excuses = field(default_factory=Excuses)
+    excuses: Excuses = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.excuses = Excuses(self.transactor.clock)
 
     async def run(self, works: Sequence[Work], hold: Hold, pace: Pace) -> None:
         """Note what comes of each event of one handler, except of those that are let go of meanwhile."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -54,7 +55,8 @@ class ArrivingBody:
 
     @property
     def deadline(self) -> float:
-        return self._within.when() or 0.0
+        when = self._within.when()
+        return math.inf if when is None else when
 
     def add(self, piece: bytes) -> None:
         self._pieces.add(piece)
@@ -117,6 +119,7 @@ async def _read_body(intake: Intake, admitted: Admitted, receive: Receive, limit
             if admitted.head.content_length not in {None, body.size}:
                 raise FramingError("the body was cut short")
             if body.size > LINE_BYTES:
+                within.reschedule(None)  # all of it is here: who is late from now on is us
                 _hold(body, intake, admitted)
                 await intake.large.turns.take()
         except asyncio.CancelledError:

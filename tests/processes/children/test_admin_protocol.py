@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,10 +12,13 @@ import pytest
 import uvicorn
 
 from landfast.processes.children import admin_protocol
-from landfast.processes.children.admin_protocol import AdminProtocol
+from landfast.processes.children.admin_protocol import AdminProtocol, owner_of
 from tests.patience import PATIENCE_SECONDS
 
 HEAD = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
+LARGE = bytes(16 * 1024 * 1024)
+"""More than a kernel takes for one who does not read."""
+
 POST = b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n"
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -23,9 +27,20 @@ class Host:
     def __init__(self) -> None:
         self.go_on = asyncio.Event()
         self.port = 0
+        self.is_answered = asyncio.Event()
+        self.answering: Callable[[], None] = lambda: None
 
     async def app(self, scope: Any, receive: Any, send: Any) -> None:
-        """A GET is answered once the test says so, a POST without its body being read."""
+        """A GET is answered once the test says so, a POST without its body being read, /large with all of it in one
+        piece, and /stream in two."""
+        if scope["path"] != "/":
+            self.answering()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": LARGE, "more_body": scope["path"] == "/stream"})
+            if scope["path"] == "/stream":
+                await send({"type": "http.response.body", "body": b"more"})
+            self.is_answered.set()
+            return
         if scope["method"] == "GET":
             await self.go_on.wait()
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
@@ -94,3 +109,29 @@ async def test_one_address_has_some_of_the_connections(monkeypatch: pytest.Monke
         assert await ended(await host.connected(HEAD)) == b""
         for _, writer in kept:
             writer.close()
+
+
+async def test_who_asks_for_much_and_reads_nothing_does_not_keep_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin_protocol, "READING_SECONDS", 0.05)
+    async with serving() as host:
+        with socket.create_connection(("127.0.0.1", host.port)) as stranger:
+            stranger.sendall(HEAD.replace(b"/ ", b"/stream ", 1))
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await host.is_answered.wait()  # to nobody: until then it waits for the reader
+
+
+async def test_who_reads_a_long_answer_has_time_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serving() as host:
+        host.answering = lambda: monkeypatch.setattr(admin_protocol, "HEAD_SECONDS", 0.0)
+        asked = HEAD.replace(b"/ ", b"/large ", 1).replace(b"host", b"connection: close\r\nhost", 1)
+        reader, writer = await host.connected(asked)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await reader.readuntil(b"\r\n\r\n")
+        assert (await ended((reader, writer))).count(b"\0") == len(LARGE)
+
+
+def test_a_network_of_ipv6_is_one_address() -> None:
+    assert owner_of("2001:db8::1") == owner_of("2001:db8::ffff:0:0:2") != owner_of("2001:db8:0:1::1")
+    assert owner_of("::ffff:192.0.2.1") != owner_of("::ffff:192.0.2.2"), "those are of IPv4"
+    assert [owner_of(host) for host in ("192.0.2.1", "")] == ["192.0.2.1", ""]
+    assert owner_of("fe80::1%eth0") == owner_of("fe80::2%eth0")

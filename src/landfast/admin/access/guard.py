@@ -105,7 +105,8 @@ class Access:
         return error if is_here else InboxUnavailableError(hidden)
 
     def visits(self, request: Request) -> None:
-        """Somebody goes to the identity provider, or comes from there: each makes us ask it something."""
+        """Somebody comes from the identity provider, which we have to ask then. Whoever goes there costs it nothing,
+        and is not counted: a stranger behind the same proxy would keep everybody from signing in."""
         if wait := self._visits.take(address_of(request)):
             raise TooOftenError("too many sign-ins from your address", wait)
 

@@ -14,7 +14,7 @@ ATTEMPTS_PER_SECOND, ATTEMPTS_AT_ONCE = 1 / 6, 10.0
 """Of one address, with a token that is not valid: ten a minute are mistakes. Nobody guesses one anyway."""
 
 VISITS_PER_SECOND, VISITS_AT_ONCE = 1.0, 30.0
-"""Of one address, which a proxy may be, on the way to an identity provider and back."""
+"""Of one address, which a proxy may be, on the way back from an identity provider, each with a state of ours."""
 
 KNOWN_AT_MOST = 10_000
 """Of whom a bucket is kept. Those who have not asked for the longest are forgotten first, and begin anew."""

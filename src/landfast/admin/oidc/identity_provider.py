@@ -68,7 +68,9 @@ class IdentityProvider:
 
     async def _endpoint(self, name: str) -> str:
         url = (await self._discovered()).get(name)
-        if not isinstance(url, str) or not is_safe(url):
+        # Plain http is for a provider on this machine: none elsewhere sends us, or our secret, to a port of it.
+        scheme = "https:" if self._settings.issuer.startswith("https:") else "http"
+        if not isinstance(url, str) or not is_safe(url) or not url.startswith(scheme):
             raise FetchFailedError(f"the identity provider's document has no {name} with https")
         return url
 

@@ -13,6 +13,9 @@ from landfast.domain.text import storable
 
 NAME_CHARACTERS = 200
 
+ADDRESS = "email"
+"""The claim."""
+
 
 class Person(msgspec.Struct, frozen=True):
     name: str
@@ -24,9 +27,7 @@ class Person(msgspec.Struct, frozen=True):
 
 def name_of(claims: Mapping[str, Any]) -> str:
     """An address that nobody verified is anybody's: whoever has one is called by the subject."""
-    address = claims.get("email")
-    verified = isinstance(address, str) and claims.get("email_verified") is True
-    name = address if verified else claims.get("sub")
+    name = _address(claims) or claims.get("sub")
     return storable(name)[:NAME_CHARACTERS] if isinstance(name, str) else ""
 
 
@@ -40,15 +41,19 @@ def role_of(claims: Mapping[str, Any], settings: OidcSettings) -> Role | None:
 
 
 def _is_of(claims: Mapping[str, Any], domains: tuple[str, ...]) -> bool:
-    address = claims.get("email")
-    if not isinstance(address, str) or claims.get("email_verified") is not True:
-        return False
-    return address.rpartition("@")[2].lower() in domains
+    return _address(claims).rpartition("@")[2].lower() in domains
+
+
+def _address(claims: Mapping[str, Any]) -> str:
+    """That was verified; or else none."""
+    address = claims.get(ADDRESS)
+    return address if isinstance(address, str) and claims.get("email_verified") is True else ""
 
 
 def _values(claims: Mapping[str, Any], name: str) -> list[str]:
-    """Of a claim that is called so; or, with dots, of one inside of objects."""
-    found: Any = claims.get(name)
+    """Of a claim that is called so; or, with dots, of one inside of objects. At many identity providers anybody writes
+    whichever address they like: one that nobody verified gives no role."""
+    found: Any = _address(claims) if name == ADDRESS else claims.get(name)
     if found is None:
         found = claims
         for part in name.split("."):

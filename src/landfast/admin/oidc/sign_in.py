@@ -8,6 +8,7 @@ import hmac
 from collections import OrderedDict
 from urllib.parse import urlencode
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -29,6 +30,10 @@ from landfast.domain.operator_log import Action
 from landfast.operations.operator_log import audited
 
 ASKED_COOKIE = "landfast_sign_in"
+OF_THIS_HOST = "__Host-"
+"""Before the name of a cookie that browsers take from this very host alone, over https. Otherwise another host of the
+same domain could plant one, and have somebody sign in as somebody else."""
+
 ASKED_SECONDS = 600
 """For a password, and whatever the identity provider wants besides."""
 
@@ -37,6 +42,9 @@ USED_AT_MOST = 10_000
 to refuse a second time."""
 
 CHANCE_BYTES = 32
+
+NEXT_BYTES = 1000
+"""Of where somebody goes on: a longer one does not fit into the cookie, and a part of it leads nowhere."""
 
 
 class RefusedError(Exception):
@@ -53,15 +61,15 @@ def oidc_routes(desk: Desk, access: Access, settings: OidcSettings) -> list[Base
 
     async def start(request: Request) -> Response:
         try:
-            access.visits(request)
             return await visit.begun(request)
         except Exception as error:  # noqa: BLE001 - whatever it is, the page says so
             return _refused(request, error)
 
     async def back(request: Request) -> Response:
         try:
+            asked = await visit.asked(request)
             access.visits(request)
-            return await visit.ended(request)
+            return await visit.ended(request, asked)
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody is let in, and the page says so
             return _refused(request, error)
 
@@ -74,12 +82,15 @@ class _Visits:
         self._people = people
         self._settings = settings
         self._provider = IdentityProvider(desk, settings)
+        self._cookie = f"{OF_THIS_HOST if settings.is_secure else ''}{ASKED_COOKIE}"
         self._used: OrderedDict[str, None] = OrderedDict()
 
     async def begun(self, request: Request) -> Response:
         state, nonce, verifier = (self._chance() for _ in range(3))
         until = int(self._desk.now().timestamp()) + ASKED_SECONDS
-        asked = Asked(state, nonce, verifier, own_path(request.query_params.get("next", "/"))[:1000], until)
+        after = own_path(request.query_params.get("next", "/"))
+        after = after if len(msgspec.json.encode(after)) <= NEXT_BYTES else "/"
+        asked = Asked(state, nonce, verifier, after, until)
         scopes = dict.fromkeys(("openid", "email", "profile", *self._settings.scopes))
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
         query = {
@@ -96,8 +107,7 @@ class _Visits:
         self._keep(response, await self._people.sealed(asked, b"sign-in"), ASKED_SECONDS)
         return response
 
-    async def ended(self, request: Request) -> Response:
-        asked = await self._asked(request)
+    async def ended(self, request: Request, asked: Asked) -> Response:
         if "error" in request.query_params:
             raise RefusedError("oidc-provider", f"it said: {request.query_params['error'][:200]}")
         code = request.query_params.get("code", "")
@@ -111,8 +121,8 @@ class _Visits:
             raise RefusedError("oidc-role", f"{name} has no role")
         return await self._let_in(request, asked, name, role)
 
-    async def _asked(self, request: Request) -> Asked:
-        kept = await self._people.opened(request.cookies.get(ASKED_COOKIE, ""), Asked, b"sign-in")
+    async def asked(self, request: Request) -> Asked:
+        kept = await self._people.opened(request.cookies.get(self._cookie, ""), Asked, b"sign-in")
         given = request.query_params.get("state", "")
         if kept is None or not hmac.compare_digest(kept.state.encode(), given.encode("utf-8", "replace")):
             raise RefusedError("oidc-state", "this browser did not begin it, or more than ten minutes ago")
@@ -136,7 +146,7 @@ class _Visits:
 
     def _keep(self, response: Response, value: str, seconds: int) -> None:
         response.set_cookie(
-            ASKED_COOKIE,
+            self._cookie,
             value,
             max_age=seconds,
             path="/",

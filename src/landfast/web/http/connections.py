@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from landfast.intake.large import OTHERS_SHARE, SECONDS_BETWEEN_TURNS
+from landfast.intake.large import LONGEST_REST_SECONDS, OTHERS_SHARE, SECONDS_BETWEEN_TURNS
 from landfast.intake.receive import Intake
 
 
@@ -78,7 +78,7 @@ class Line:
 
     def _come_back(self, wait: float) -> None:
         self._is_coming = True
-        asyncio.get_running_loop().call_later(wait, self.serve)
+        asyncio.get_running_loop().call_later(min(wait, LONGEST_REST_SECONDS), self.serve)
 
 
 class Sweepable(Protocol):

@@ -267,6 +267,8 @@ class Connection(Channel):
         self._is_in_line = True
         self._pause()
         is_large = self._body is not None and self._body.size > LINE_BYTES
+        if self._body is not None and self._body.is_whole:
+            self.deadline = math.inf  # all of it is here: who is late from now on is us
         self._connections.line.join(self._take_turn, READING_SECONDS if is_large else 0.0)
 
     def _take_turn(self) -> None:
