@@ -178,9 +178,12 @@ def _arrivals(_lines: Sequence[Line], books: Books) -> Iterator[str]:
 
 def _transitions(_lines: Sequence[Line], books: Books) -> Iterator[str]:
     for key, event in books.events.items():
-        state, run = event.begins, 1
+        state, run, may_run = event.begins, 1, event.begins is not State.HELD
         for signal, became, in_run in event.history:
             run += signal is Signal.REPLAY
+            may_run |= signal in {Signal.ADMIT, Signal.REPLAY}
+            if signal is Signal.FINISH and not may_run:
+                yield f"I11: {key} was processed before anybody admitted it"
             if became not in _reachable(state, signal):
                 yield f"I11: {key} went from {state} to {became} by {signal}"
             if in_run != run:

@@ -61,6 +61,9 @@ EXAMPLES: Mapping[str, Mapping[str, str]] = {
     },
     "lifecycle state": {"landfast lifecycle state pi_1A2b": "where that entity is now"},
     "held list": {"landfast held list source:stripe": "with the reason of each"},
+    "held add": {
+        'landfast held add evt_1A2b --why "the customer asks us to wait"': "until it is admitted or discarded"
+    },
     "held admit": {
         "landfast held admit evt_1A2b": "process it as any other",
         "landfast held admit source:stripe since:2h --dry-run": "how many would it be?",

@@ -37,6 +37,18 @@ def _watch_psycopg(stack: ExitStack) -> None:
     for name in ("fetchone", "fetchmany", "fetchall"):
         stack.enter_context(patched(psycopg.Cursor, name, _fetched))
         stack.enter_context(patched(psycopg.AsyncCursor, name, _fetched_later))
+    if find_spec("django") is not None:  # there the first text of a transaction goes past every cursor
+        connection = import_module("landfast.ledgers.django.postgres").PostgresConnection
+        stack.enter_context(patched(connection, "say", _said))
+
+
+def _said(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def say(self: Any, text: str) -> Any:
+        note_own(self.raw.pgconn, text)
+        return original(self, text)
+
+    return say
 
 
 def _redirected(original: Any) -> Callable[..., Any]:
