@@ -5,7 +5,7 @@ A stranger can cause it, so it is bounded: so many HMACs over so many bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -48,6 +48,8 @@ class Case:
     keys: Mapping[str, bytes] = field(default_factory=lambda: NO_KEYS)
     is_by_hand: bool = False
     """Whether it was put on a command line, and there is no source to correct."""
+    rest: Callable[[], None] = lambda: None
+    """Before each guess: others may need the processor."""
     hmacs: int = 0
     hashed: int = 0
     reasons: list[str] = field(default_factory=list)
@@ -78,6 +80,7 @@ class Case:
         url: str | None = None,
     ) -> Proven | None:
         """The same, with the request as it was read."""
+        self.rest()
         head = self.head if head is None else head
         body = self.body if body is None else body
         cost = sum(PUBLIC_COST if isinstance(secret.key, PublicKey) else 1 for secret in secrets)

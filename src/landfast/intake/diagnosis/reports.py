@@ -121,7 +121,8 @@ class Reports:
         more = self._turn(source.name, error.answer.status, is_due=True) or {}
         others = [other for other in self._sources if other.name != source.name]
         # A copy of the keys: they change on the loop while the thread reads them.
-        case = Case(source, head, body, self._clock.now().timestamp(), others, keys=dict(self._keys))
+        at = self._clock.now().timestamp()
+        case = Case(source, head, body, at, others, keys=dict(self._keys), rest=self.guesser.rest)
         self.guesser.begin(partial(self._explain, case, error, more))
 
     def _turn(self, source: str, status: int, *, is_due: bool = False) -> dict[str, int] | None:

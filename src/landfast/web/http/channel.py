@@ -48,6 +48,10 @@ class Channel(asyncio.Protocol):
         """An empty line before this request: there is patience with one, whether it comes in pieces or not."""
         self._is_used = False
         """It has brought a whole request before."""
+        self._is_proven = False
+        """It has brought an event of somebody who has a secret."""
+        self._is_charged = False
+        """For being a stranger, or it never will be."""
         self._lingered = 0
         self._head_bytes = 0
         """Of the request whose body is being read."""
@@ -100,6 +104,8 @@ class Channel(asyncio.Protocol):
         self._linger()
 
     def _send(self, answer: Answer, *, closes: bool) -> None:
+        # For what we cannot do just now nobody is charged: it may be a sender as good as any.
+        self._is_charged |= answer.status >= 500 or answer.status == 429
         is_head = self._start is not None and self._start.head.method == "HEAD"
         self._transport.write(render(answer, closes=closes, is_head=is_head))
 
@@ -118,6 +124,7 @@ class Channel(asyncio.Protocol):
     def _linger(self) -> None:
         """The answer is sent, and the client may still be sending: read on for a while, so that it gets to see it."""
         self._forget_request()
+        self._charge_a_stranger()
         self._phase = Phase.LINGERING
         self.deadline = self._connections.time() + self._connections.limits.linger_seconds
         if self._transport.can_write_eof():
@@ -125,13 +132,25 @@ class Channel(asyncio.Protocol):
 
     def _close(self) -> None:
         self._buffer = b""
+        self._charge_a_stranger()
         self._phase = Phase.CLOSING
         self.deadline = self._connections.time() + self._connections.limits.linger_seconds
         self._transport.close()
 
+    def _charge_a_stranger(self) -> None:
+        """At its end. In ANSWERING an event is being stored, or waits for a provider's key."""
+        if not self._is_proven and not self._is_charged and self._phase is not Phase.ANSWERING:
+            self._is_charged = True
+            self._connections.newcomers.charge()
+
     def _forget_request(self) -> None:
         self._body = self._start = self._admitted = None
         self._let_go_of_bytes()
+
+    def _wait_for_a_request(self) -> None:
+        limits = self._connections.limits
+        is_hurried = self._buffer or self._is_choked
+        self.deadline = self._connections.time() + (limits.request_seconds if is_hurried else limits.idle_seconds)
 
     def _buy_time(self, size: int) -> None:
         """A body that comes fast enough has all the time that it needs. What it has come too fast buys no silence."""

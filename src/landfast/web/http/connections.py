@@ -12,6 +12,7 @@ from typing import Protocol
 
 from landfast.intake.large import LONGEST_REST_SECONDS, OTHERS_SHARE, SECONDS_BETWEEN_TURNS
 from landfast.intake.receive import Intake
+from landfast.web.http.newcomers import Newcomers
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ class Connections:
         """Whether what arrives here came through TLS of our own."""
         self.open: set[Sweepable] = set()
         self.line = Line(time)
+        self.newcomers = Newcomers()
         self.unproven = intake.unproven
         self.is_draining = False
         """Each answer is the last of its connection."""

@@ -5,7 +5,8 @@
       +--refused-----+--refused--> LINGERING --> gone    (an answer that closes, with nothing left to read: CLOSING)
 
 A small request that arrives in one piece passes HEAD and BODY in one call, with no task and no timer of its own.
-Whoever sends more than a few at once waits in line for another turn after these, and is not read meanwhile.
+Whoever sends more than a few at once waits in line for another turn after these, and is not read meanwhile. Nor is a
+newcomer that waits for strangers.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from landfast.web.http.responses import CONTINUE
 STEPS_IN_A_TURN = 4
 """Requests answered, or groups of chunks read, in one call. No sender pipelines webhooks, and at 60 microseconds each
 it is a quarter of a millisecond that everybody else waits for."""
-
 
 READING_SECONDS = 0.00035
 """For the quarter of a megabyte that a large body may have read in one turn, most of it in the kernel."""
@@ -61,6 +61,8 @@ class Connection(Channel):
             self._pause()
         elif phase is Phase.HEAD and not self._buffer and self._take_ordinary(data):
             return
+        elif phase is Phase.HEAD and not self._is_proven and self._connections.newcomers.have_to_wait:
+            self._wait_as_a_newcomer(data)
         elif phase is not Phase.CLOSING:
             is_first = not self._buffer
             self._buffer = data if is_first else self._buffer + data
@@ -88,6 +90,7 @@ class Connection(Channel):
             if taken is None:
                 return False
             self._start = ORDINARY_START
+            self._is_proven = True
             if isinstance(taken, Answer):
                 self._answer(taken)
             else:
@@ -114,6 +117,7 @@ class Connection(Channel):
         if self._phase is Phase.BODY:
             self._connections.intake.refuse(self._source_name(), FramingError("the connection was lost in the body"))
             self._forget_request()
+        self._charge_a_stranger()
         # In ANSWERING the event is being stored, whoever is there to hear of it.
         self._phase = Phase.CLOSING
         self._connections.forget(self)
@@ -206,6 +210,7 @@ class Connection(Channel):
         self._admitted = None  # from here on intake answers for it, whatever becomes of the connection
         answer = self._connections.intake.receive(admitted, body, self._answered)
         if answer is not None:
+            self._is_proven |= answer.status < 300 and admitted.greeting is None
             self._answer(answer)
         else:
             self._phase = Phase.ANSWERING
@@ -213,6 +218,7 @@ class Connection(Channel):
 
     def _answered(self, answer: Answer) -> None:
         if self._phase is Phase.ANSWERING:  # else the client is gone
+            self._is_proven |= answer.status < 300
             self._answer(answer)
             self._go_on()
 
@@ -233,11 +239,6 @@ class Connection(Channel):
         self._phase = Phase.HEAD
         self._is_used = True
         self._wait_for_a_request()
-
-    def _wait_for_a_request(self) -> None:
-        limits = self._connections.limits
-        is_hurried = self._buffer or self._is_choked
-        self.deadline = self._connections.time() + (limits.request_seconds if is_hurried else limits.idle_seconds)
 
     def _answer_early(self, answer: Answer, *, is_whole: bool) -> None:
         if is_whole:
@@ -261,6 +262,14 @@ class Connection(Channel):
                     self._close()
         if self._buffer or self._held or self._body is not None:
             self._count_bytes()
+
+    def _wait_as_a_newcomer(self, data: bytes) -> None:
+        if not self._buffer:  # once: who drips its request would buy time with each byte
+            self.deadline = self._connections.time() + self._connections.limits.request_seconds
+        self._buffer += data
+        self._is_in_line = True
+        self._pause()
+        self._connections.newcomers.wait(self._take_turn)
 
     def _get_in_line(self) -> None:
         """Let the others have a turn. Without a pause the transport would read on, some thirty times, before that."""

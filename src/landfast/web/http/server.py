@@ -87,6 +87,7 @@ class HttpServer:
         (listener, server), self._open = self._open, None
         ends = self._loop.time() + grace
         self.connections.is_draining = True
+        self.connections.newcomers.rest_no_more()
         self.connections.intake.let_callers_go()
         letting_go = self._loop.create_task(self._let_idle_go(min(grace, IDLE_SECONDS)))
         all_gone = self._loop.create_task(server.wait_closed())
