@@ -7,7 +7,6 @@ of worker and server for one event, which survives a busy machine better than a 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
+import uvloop
 
 from bench import machine, stores
 from bench.stage import ROOT
@@ -53,7 +53,7 @@ def main() -> None:
     server = DiskPostgres(machine.on_disk(ROOT))
     server.create()
     try:
-        asyncio.run(_rounds(server, asked.events, asked.rounds))
+        uvloop.run(_rounds(server, asked.events, asked.rounds))
     finally:
         server.destroy()
 

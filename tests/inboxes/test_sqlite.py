@@ -118,6 +118,29 @@ class TestMigrating:
         assert any(problem in sentence for sentence in await bench.inbox.problems())
 
 
+class TestRecording:
+    """A batch is taken for new as a whole first; where it is not, it is rolled back and recorded event by event."""
+
+    async def test_whatever_mix_of_new_and_known_ones_each_is_told_apart_and_stored_once(
+        self, bench: SqliteBench
+    ) -> None:
+        events = deliveries(12)
+        batches = [events[:4], events[2:6], events[6:8], events[:8], [*events[8:10], events[8]], events[10:]]
+        told = [[row.is_new for row in await bench.inbox.record(batch)] for batch in batches]
+        assert told == [
+            [True] * 4,
+            [False, False, True, True],
+            [True, True],
+            [False] * 8,
+            [True, True, False],
+            [True, True],
+        ]
+        for table in ("identity", "body", "work"):
+            assert by_hand(bench.path, f"SELECT count(*), count(DISTINCT event_id) FROM {table}") == [(12, 12)]
+        assert by_hand(bench.path, "SELECT sum(stored) FROM counted") == [(12,)]
+        assert by_hand(bench.path, "SELECT count(*) FROM identity JOIN body USING (event_id, seq)") == [(12,)]
+
+
 class TestWindows:
     async def test_listings_cross_their_windows(self, bench: SqliteBench, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(find_module, "WINDOW", 3)

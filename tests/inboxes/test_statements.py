@@ -96,6 +96,7 @@ OWN: dict[str, dict[str, tuple[str, ...]]] = {
             "record_body",
             "record_counted",
             "record_data_key",
+            "record_identities",
             "record_identity",
             "record_next",
             "record_work",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from landfast.domain.delivery import Headers, Identity
 from landfast.domain.text import TEXT_LIMIT
-from landfast.intake.identify import _storable, kept_headers
+from landfast.intake.identify import _storable, header_keeper, kept_headers
 from landfast.ports.provider import Hidden
 from landfast.testing.factory import DAWN
 from tests.intake.desk import Desk, body, source
@@ -38,6 +38,19 @@ async def test_headers_are_kept_in_order_with_repeats_and_without_credentials() 
     kept = json.loads(kept_headers(Headers(pairs), hidden))
     digest = "sha256:" + hashlib.sha256(b"t=1,v1=ab").hexdigest()[:32]
     assert kept == [["host", "shop.example"], ["via", "one"], ["via", "tw\xf6"], ["stripe-signature", digest]]
+
+
+KNOWN = (b"host", b"authorization", b"via", b"acme-auth", b"acme-signature", b"x-id")
+FEW_VALUES = st.sampled_from([b"", b"one", b"two", b"two \t", b' "\xf6\\', b"\x00"])
+
+
+@given(st.lists(st.tuples(*[FEW_VALUES] * len(KNOWN)), max_size=12))
+def test_what_is_kept_of_known_names_is_the_same_whatever_came_before(requests: list[tuple[bytes, ...]]) -> None:
+    hidden = {b"acme-auth": Hidden.DROPPED, b"acme-signature": Hidden.DIGESTED}
+    keep = header_keeper(KNOWN, hidden)
+    for values in requests:
+        pairs = [(name, value.rstrip(b" \t")) for name, value in zip(KNOWN, values, strict=True)]
+        assert keep(values) == kept_headers(pairs, hidden)
 
 
 async def test_the_headers_are_stored_with_the_event() -> None:

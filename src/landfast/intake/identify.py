@@ -26,6 +26,8 @@ CREDENTIAL_ENDINGS = (b"-token", b"-secret", b"-password", b"-api-key", b"-apike
 """Such as X-Gitlab-Token, or just Token: what looks like a secret is dropped, whoever reads it. What the source's own
 proof is read from, its provider says."""
 
+_json_of = msgspec.json.Encoder().encode
+
 DIGEST_DIGITS = 32
 """Of a signature's SHA-256: enough to tell by a provider's own log which request it was, and useless for another."""
 
@@ -122,17 +124,21 @@ def kept_headers(headers: Iterable[tuple[bytes, bytes]], hidden: Mapping[bytes, 
 
 def header_keeper(names: Sequence[bytes], hidden: Mapping[bytes, Hidden]) -> Callable[[Sequence[bytes]], bytes]:
     """The same where the names are known beforehand: the values, with blanks behind them maybe -> the JSON."""
-    shown = [(_kept_name(name), number, name in hidden) for number, name in enumerate(names)]
-    dropped = [number for number, name in enumerate(names) if hidden.get(name) is Hidden.DROPPED]
-    kept = [each for each in shown if each[0] is not None and each[1] not in dropped]
-    texts = [(name, number) for name, number, is_proof in kept if not is_proof]
-    proofs = [(place, name, number) for place, (name, number, is_proof) in enumerate(kept) if is_proof]
+    shown = [(_kept_name(name), number, hidden.get(name)) for number, name in enumerate(names)]
+    kept = [each for each in shown if each[0] is not None and each[2] is not Hidden.DROPPED]
+    lasts: list[bytes | None] = [None] * len(kept)
+    """The value that each had in the last request: a sender changes two or three of them. They take no more room than a
+    head, for each order of headers that was proven."""
+    pairs = [b""] * len(kept)
+    """The same as JSON, with its name."""
 
     def keep(values: Sequence[bytes]) -> bytes:
-        pairs = [(name, values[number].rstrip(b" \t").decode("latin-1")) for name, number in texts]
-        for place, name, number in proofs:
-            pairs.insert(place, (name, _digest(values[number].rstrip(b" \t"))))
-        return msgspec.json.encode(pairs)
+        for place, (name, number, hides) in enumerate(kept):
+            if lasts[place] != values[number]:
+                lasts[place] = value = values[number]
+                bare = value.rstrip(b" \t")
+                pairs[place] = _json_of((name, bare.decode("latin-1") if hides is None else _digest(bare)))
+        return b"[%b]" % b",".join(pairs)
 
     return keep
 
