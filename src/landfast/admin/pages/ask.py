@@ -17,6 +17,7 @@ from landfast.admin.desk import Desk
 from landfast.admin.endpoint import call, parameters_of
 from landfast.admin.pages.part import Part
 from landfast.admin.pages.shared import Shared
+from landfast.admin.pages.standing_proof import StandingProof
 from landfast.admin.problems import problem_of
 from landfast.admin.route import Route
 from landfast.admin.routes import ROUTES
@@ -34,6 +35,7 @@ class Ask:
     request: Request
     operator: Operator
     answers: Shared
+    standing_proof: StandingProof
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -47,6 +49,11 @@ class Ask:
         """An answer that is as old as that at most: for what costs, and is the same for everybody who may see it."""
         require(self.request, QUESTIONS[name].role)
         return await self.answers.get(f"{name} {sorted(given.items())}", seconds, lambda: self(name, **given))
+
+    async def proof(self, seconds: float) -> Part:
+        """As old as that at most, or how far it is."""
+        require(self.request, QUESTIONS["proof.proof"].role)
+        return await self.standing_proof.get(seconds)
 
     async def __call__(self, name: str, **given: Any) -> Part:
         try:
@@ -64,7 +71,7 @@ def status_of(parts: Mapping[str, Any]) -> int:
 
 def as_json(parts: Mapping[str, Any]) -> bytes:
     """What the page was drawn from."""
-    told = {name: (part.problem or part.value) if isinstance(part, Part) else part for name, part in parts.items()}
+    told = {name: part.told if isinstance(part, Part) else part for name, part in parts.items()}
     return msgspec.json.encode(told, enc_hook=_plain)
 
 

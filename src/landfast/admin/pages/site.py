@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,11 +24,25 @@ from landfast.admin.pages.page import Page
 from landfast.admin.pages.shared import Shared
 from landfast.admin.pages.sidebar import Item, Sidebar
 from landfast.admin.pages.sign_in import sign_in
+from landfast.admin.pages.standing_proof import StandingProof
 from landfast.admin.pages.static_files import YEAR_SECONDS, static
 from landfast.admin.pages.table import PAGES
 from landfast.domain.access import Role
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What all pages share."""
+
+    desk: Desk
+    sidebar: Sidebar
+    answers: Shared
+    proof: StandingProof
+
+    def ask(self, request: Request) -> Ask:
+        return Ask(self.desk, request, require(request, Role.VIEWER), self.answers, self.proof)
 
 
 async def _no_questions(_ask: Ask) -> Mapping[str, Any]:
@@ -40,7 +55,7 @@ NOTHING = Page("nothing", "/", "No such page", _no_questions)
 def pages(desk: Desk, more: Sequence[Page] = (), commands: Sequence[BaseRoute] = ()) -> Sequence[BaseRoute]:
     """`more` and `commands` are not ours: the demo adds a page, and what its buttons do."""
     sidebar = Sidebar(desk, [Item(page.name, page.path, page.heading) for page in more])
-    answers = Shared(desk.inbox.clock)
+    site = Site(desk, sidebar, Shared(desk.inbox.clock), StandingProof(desk))
     routes: list[BaseRoute] = [
         *commands,
         Route("/static/{name}", static),
@@ -50,38 +65,37 @@ def pages(desk: Desk, more: Sequence[Page] = (), commands: Sequence[BaseRoute] =
         Route("/sign-in", sign_in),
     ]
     for page in (*more, *PAGES):
-        as_page, as_data = (_shown(page, desk, sidebar, answers, is_json=each) for each in (False, True))
+        as_page, as_data = (_shown(page, site, is_json=each) for each in (False, True))
         routes += [Route(f"{page.path if page.path != '/' else '/overview'}.json", as_data), Route(page.path, as_page)]
-    return [*routes, Route("/{path:path}", _missing(desk, sidebar, answers))]
+    return [*routes, Route("/{path:path}", _missing(site))]
 
 
-def _missing(desk: Desk, sidebar: Sidebar, answers: Shared) -> Endpoint:
+def _missing(site: Site) -> Endpoint:
     """For a person who has mistyped an address; a program is told as the API tells."""
 
     async def missing(request: Request) -> Response:
         if request.path_params["path"].startswith("api/") or "text/html" not in request.headers.get("accept", ""):
             raise HTTPException(404)
-        await sidebar.refresh()
-        ask = Ask(desk, request, require(request, Role.VIEWER), answers)
-        return html(NOTHING, ask, sidebar, {}, terms=terms(desk), status=404)
+        await site.sidebar.refresh()
+        return html(NOTHING, site.ask(request), site.sidebar, {}, terms=terms(site.desk), status=404)
 
     return missing
 
 
-def _shown(page: Page, desk: Desk, sidebar: Sidebar, answers: Shared, *, is_json: bool) -> Endpoint:
+def _shown(page: Page, site: Site, *, is_json: bool) -> Endpoint:
     async def shown(request: Request) -> Response:
-        ask = Ask(desk, request, require(request, Role.VIEWER), answers)
+        ask = site.ask(request)
         parts = await page.gather(ask)
         status = status_of(parts)
         if is_json or _wants_json(request):
             return Response(as_json(parts), status, media_type="application/json")
-        await sidebar.refresh()
+        await site.sidebar.refresh()
         response = html(
             page,
             ask,
-            sidebar,
+            site.sidebar,
             {**parts, **page.draw(parts, ask)},
-            terms=terms(desk, sidebar.errors()),
+            terms=terms(site.desk, site.sidebar.errors()),
             filter_error=filter_error(parts),
             status=status,
         )
