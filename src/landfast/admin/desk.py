@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import Any
 
+from landfast.admin.live import Live
 from landfast.admin.shown_filter import by_what_is_shown
 from landfast.app import Inbox
 from landfast.app.stores import Stores, bind
@@ -30,6 +31,7 @@ class Desk:
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
+        self.live = Live(inbox.clock)
 
     @property
     def archive(self) -> ports.Inbox:

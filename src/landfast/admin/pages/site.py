@@ -15,10 +15,12 @@ from starlette.routing import BaseRoute, Route
 from landfast.admin.access.guard import require
 from landfast.admin.access.origin import own_path
 from landfast.admin.desk import Desk
+from landfast.admin.pages import looks
 from landfast.admin.pages.ask import Ask, as_json, status_of
 from landfast.admin.pages.commands import do, do_each, form_of
 from landfast.admin.pages.filter_box import filter_error, terms
 from landfast.admin.pages.frame import THEME_COOKIE, THEMES, html
+from landfast.admin.pages.looks import Looks
 from landfast.admin.pages.notice import take
 from landfast.admin.pages.page import Page
 from landfast.admin.pages.shared import Shared
@@ -40,6 +42,7 @@ class Site:
     sidebar: Sidebar
     answers: Shared
     proof: StandingProof
+    looks: Looks
 
     def ask(self, request: Request) -> Ask:
         return Ask(self.desk, request, require(request, Role.VIEWER), self.answers, self.proof)
@@ -55,7 +58,8 @@ NOTHING = Page("nothing", "/", "No such page", _no_questions)
 def pages(desk: Desk, more: Sequence[Page] = (), commands: Sequence[BaseRoute] = ()) -> Sequence[BaseRoute]:
     """`more` and `commands` are not ours: the demo adds a page, and what its buttons do."""
     sidebar = Sidebar(desk, [Item(page.name, page.path, page.heading) for page in more])
-    site = Site(desk, sidebar, Shared(desk.inbox.clock), StandingProof(desk))
+    clock, live = desk.inbox.clock, desk.live
+    site = Site(desk, sidebar, Shared(clock, live), StandingProof(desk), Looks(clock, live))
     routes: list[BaseRoute] = [
         *commands,
         Route("/static/{name}", static),
@@ -85,24 +89,31 @@ def _missing(site: Site) -> Endpoint:
 def _shown(page: Page, site: Site, *, is_json: bool) -> Endpoint:
     async def shown(request: Request) -> Response:
         ask = site.ask(request)
-        parts = await page.gather(ask)
-        status = status_of(parts)
         if is_json or _wants_json(request):
-            return Response(as_json(parts), status, media_type="application/json")
-        await site.sidebar.refresh()
-        response = html(
-            page,
-            ask,
-            site.sidebar,
-            {**parts, **page.draw(parts, ask)},
-            terms=terms(site.desk, site.sidebar.errors()),
-            filter_error=filter_error(parts),
-            status=status,
-        )
+            parts = await page.gather(ask)
+            return Response(as_json(parts), status_of(parts), media_type="application/json")
+        if looks.HEADER in request.headers:
+            return await site.looks.get(ask, lambda: _drawn(page, site, ask, for_all=True))
+        response = await _drawn(page, site, ask, for_all=False)
         take(response, request)
         return response
 
     return shown
+
+
+async def _drawn(page: Page, site: Site, ask: Ask, *, for_all: bool) -> Response:
+    parts = await page.gather(ask)
+    await site.sidebar.refresh()
+    return html(
+        page,
+        ask,
+        site.sidebar,
+        {**parts, **page.draw(parts, ask)},
+        terms=terms(site.desk, site.sidebar.errors()),
+        filter_error=filter_error(parts),
+        status=status_of(parts),
+        for_all=for_all,
+    )
 
 
 def _wants_json(request: Request) -> bool:
