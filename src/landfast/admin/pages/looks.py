@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from landfast.admin.access.guard import LOOK_HEADER
 from landfast.admin.live import Live
 from landfast.admin.pages.ask import Ask
 from landfast.ports.clock import Clock
-
-HEADER = "landfast-look"
-"""Its value says how often the page looks, in milliseconds."""
 
 KEPT_SHARE = 0.75
 """Of that, or of a beat where those come more often: the next look of the same browser finds something new."""
@@ -58,6 +56,6 @@ class Looks:
             return HTMLResponse(look.text, headers={"cache-control": "no-store"})
 
     def _seconds(self, request: Request) -> float:
-        pace = request.headers[HEADER]
+        pace = request.headers[LOOK_HEADER]
         is_number = pace.isascii() and pace.isdigit() and len(pace) <= PACE_CHARACTERS
         return min(int(pace) / 1000 if is_number else 0.0, self.live.beat_seconds) * KEPT_SHARE

@@ -12,10 +12,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from landfast.admin.access.guard import require
+from landfast.admin.access.guard import LOOK_HEADER, require
 from landfast.admin.access.origin import own_path
 from landfast.admin.desk import Desk
-from landfast.admin.pages import looks
 from landfast.admin.pages.ask import Ask, as_json, status_of
 from landfast.admin.pages.commands import do, do_each, form_of
 from landfast.admin.pages.filter_box import filter_error, terms
@@ -92,7 +91,7 @@ def _shown(page: Page, site: Site, *, is_json: bool) -> Endpoint:
         if is_json or _wants_json(request):
             parts = await page.gather(ask)
             return Response(as_json(parts), status_of(parts), media_type="application/json")
-        if looks.HEADER in request.headers:
+        if LOOK_HEADER in request.headers:
             return await site.looks.get(ask, lambda: _drawn(page, site, ask, for_all=True))
         response = await _drawn(page, site, ask, for_all=False)
         take(response, request)

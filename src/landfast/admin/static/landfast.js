@@ -27,6 +27,7 @@ async function look() {
   isFetching = true; last = Date.now();
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html", "Landfast-Look": String(LEAST_MS) }, credentials: "same-origin" });
+    if (answer.status === 401) { location.reload(); return; }  // a session is over: a page that is opened anew signs in again
     if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
     replaceParts(new DOMParser().parseFromString(await answer.text(), "text/html"));
     say("live", "live");
