@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -20,6 +21,7 @@ from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
 from landfast.operations import search
 from landfast.statement_limit import statements_within
+from landfast.testing.clock import ManualClock
 from landfast.testing.factory import DAWN, deliveries, delivery, event_in
 from tests.admin.conftest import HERE, Admin, shop
 
@@ -186,3 +188,46 @@ async def test_nothing_is_decided_about_all_events_by_leaving_everything_out(adm
     for path in ("retry", "discard", "hold", "admit", "refuse", "skip"):
         assert (await admin.post(f"/api/events/{path}", {"why": "all"})).status_code == 400
     assert (await admin.post("/api/events/erase", {"confirm": 1})).status_code == 400
+
+
+async def test_no_stretch_is_begun_that_would_end_too_late(either: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is twice as long as the one before: one that began in time could take as long as all before it."""
+    await either.desk.archive.record(deliveries(200))
+    monkeypatch.setattr(search, "FIRST_STRETCH_EVENTS", 10)
+    clock, looked = ManualClock(DAWN), 0
+    archive, find = either.desk.archive, type(either.desk.archive).find
+
+    async def slow(*args: Any, **kwargs: Any) -> Any:
+        nonlocal looked
+        looked += 1
+        clock.advance(0.06)
+        return await find(*args, **kwargs)
+
+    monkeypatch.setattr(type(archive), "find", slow)
+    wanted = Filter(source="nobody")
+    found = await search.search(archive, wanted, limit=50, after=None, oldest_first=False, clock=clock)
+    # The second would end at 0.06 + 0.12 s of 0.2 s, and took 0.06; the third would end at 0.12 + 0.12 s.
+    assert (looked, found.searched) == (2, 30)
+
+
+async def test_a_filter_that_nothing_matches_is_looked_for_once(either: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    await either.desk.archive.record(deliveries(30))
+    monkeypatch.setattr(search, "FIRST_STRETCH_EVENTS", 10)
+    monkeypatch.setattr(search, "SEARCH_SECONDS", -1.0)
+    looked: list[str] = []
+    for name in ("find", "count"):
+        real = getattr(type(either.desk.archive), name)
+
+        def asked(self: Any, wanted: Filter, *, _real: Any = real, _name: str = name, **rest: Any) -> Any:
+            looked.extend([_name] if wanted.source else [])
+            return _real(self, wanted, **rest)
+
+        monkeypatch.setattr(type(either.desk.archive), name, asked)
+    page = (await either.get("/events.json?q=source:nobody")).json()
+    assert looked == ["find"]
+    assert page["count"] == {"number": 0, "is_more": False, "searched": 10}
+    # A page that is full says nothing of how many there are.
+    page = (await either.get("/events.json?q=source:shop&limit=5")).json()
+    assert len(page["events"]["events"]) == 5
+    assert page["count"]["number"] > 5
+    assert looked[-1] == "count"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ class StepClock:
 
     def __init__(self, real: Any) -> None:
         self._real = real
+        self.slept: list[float] = []
         self.steps: asyncio.Queue[None] = asyncio.Queue()
 
     def now(self) -> Any:
@@ -32,7 +34,8 @@ class StepClock:
     def monotonic(self) -> float:
         return float(self._real.monotonic())
 
-    async def sleep(self, _seconds: float) -> None:
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
         await self.steps.get()
 
 
@@ -135,4 +138,46 @@ async def test_one_token_has_some_streams_and_leaves_the_others(desk: Desk, monk
                 pass
     async with pulse.listening("token ada"):
         pass
+    await pulse.close()
+
+
+async def test_pages_hear_beats_alone_and_nothing_is_looked_up_for_them(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def looked(_: Pulse) -> bytes:
+        raise AssertionError
+
+    monkeypatch.setattr(Pulse, "_look", looked)
+    pulse = Pulse(desk)
+    async with pulse.listening(only_beats=True) as queue:
+        assert await heard(queue) == {"beat": {"seconds": 2.0}}
+        step(desk)
+        assert await heard(queue) == {"beat": {"seconds": 2.0}}
+    await pulse.close()
+
+
+async def test_a_program_beside_pages_hears_everything(desk: Desk) -> None:
+    pulse = Pulse(desk)
+    async with pulse.listening(only_beats=True) as page, pulse.listening() as program:
+        assert list(await heard(page)) == ["beat"]
+        assert list(await heard(program)) == ["overview", "events"]
+    await pulse.close()
+
+
+async def test_beats_come_less_often_where_many_listen(desk: Desk) -> None:
+    clock: Any = desk.inbox.clock
+    pulse = Pulse(desk)
+    async with AsyncExitStack() as stack:
+        queues = [
+            await stack.enter_async_context(pulse.listening(f"{number}", only_beats=True)) for number in range(50)
+        ]
+        assert [await heard(queue) for queue in queues] == [{"beat": {"seconds": 5.0}}] * 50
+        await asyncio.sleep(0)
+        assert clock.slept == [5.0]
+        for number in range(100):
+            await stack.enter_async_context(pulse.listening(f"more {number}", only_beats=True))
+        step(desk)
+        assert await heard(queues[0]) == {"beat": {"seconds": 10.0}}
+    assert desk.live.listeners == 0
+    assert desk.live.beat_seconds == 2.0
     await pulse.close()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from datetime import datetime
+from typing import Any
 
+from landfast.admin.live import Live
 from landfast.admin.shown_filter import by_what_is_shown
 from landfast.app import Inbox
 from landfast.app.stores import Stores, bind
@@ -28,6 +30,8 @@ class Desk:
         self._stores: Stores | None = None
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.live = Live(inbox.clock)
 
     @property
     def archive(self) -> ports.Inbox:
@@ -73,7 +77,17 @@ class Desk:
             self._stack.push_async_exit(stack.pop_all())
         return Stores(self.archive, ledger, identity)
 
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """What goes on beside the pages, until it is over or the desk is closed."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
     async def close(self) -> None:
         """Safe twice."""
+        for task in [*self._tasks]:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         self._archive = self._stores = None
         await self._stack.aclose()

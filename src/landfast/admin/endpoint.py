@@ -57,7 +57,10 @@ async def call(route: Route, desk: Desk, asked: msgspec.Struct, by: Operator) ->
     await desk.open()
     if route.is_change:
         with asked_from("" if by.is_here else by.host):
-            return await cast("Command", route.function)(desk, asked, by)
+            try:
+                return await cast("Command", route.function)(desk, asked, by)
+            finally:
+                desk.live.forget()
     try:
         with statements_within(route.seconds):
             async with asyncio.timeout(route.seconds):

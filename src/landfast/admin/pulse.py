@@ -1,7 +1,9 @@
 """What every open dashboard is told, as server-sent events: looked up once for all of them, every other second.
 
-Nobody looks while nobody listens. Whoever reads too slowly is let go, and comes again by itself, as browsers do: better
-than a screen that is behind and does not know it.
+A page needs to hear no more than that it is time to look: it asks for `beats`, a few bytes each. What is going on is
+looked up for programs that listen, and not while there are none. Where many listen, beats come less often. Whoever
+reads too slowly is let go, and comes again by itself, as browsers do: better than a screen that is behind and does not
+know it.
 """
 
 from __future__ import annotations
@@ -9,19 +11,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import msgspec
 
 from landfast.admin.desk import Desk
 from landfast.admin.problems import AdminError, problem_of
 from landfast.admin.questions.events import EventRow, rows_of
-from landfast.admin.questions.overview import OverviewAsked, overview
+from landfast.admin.questions.overview import OverviewAsked, recent_overview
 from landfast.domain.filter import Filter
 from landfast.domain.summary import EventSummary
 from landfast.statement_limit import statements_within
-
-BEAT_SECONDS = 2.0
-"""Between two looks. Processes add what they count to the inbox once a second."""
 
 LOOK_SECONDS = 5.0
 """For one look: after that it is told that it failed."""
@@ -48,6 +48,17 @@ class TooManyListenersError(AdminError):
     status, title = 503, "Too many dashboards"
 
 
+@dataclass(frozen=True, slots=True)
+class Listener:
+    who: str
+    only_beats: bool
+
+
+class Beat(msgspec.Struct):
+    seconds: float
+    """Until the next one."""
+
+
 class NewEvents(msgspec.Struct):
     events: list[EventRow]
     """Newest first."""
@@ -58,26 +69,26 @@ class NewEvents(msgspec.Struct):
 class Pulse:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._listeners: dict[asyncio.Queue[bytes | None], str] = {}
-        """Each with who it is."""
+        self._listeners: dict[asyncio.Queue[bytes | None], Listener] = {}
         self._beating: asyncio.Task[None] | None = None
         self._newest: tuple[float, bytes] | None = None
 
     @asynccontextmanager
-    async def listening(self, who: str = "") -> AsyncIterator[asyncio.Queue[bytes | None]]:
+    async def listening(self, who: str = "", *, only_beats: bool = False) -> AsyncIterator[asyncio.Queue[bytes | None]]:
         """What comes from now on; None at the end."""
-        if sum(each == who for each in self._listeners.values()) >= STREAMS_OF_ONE:
+        if sum(each.who == who for each in self._listeners.values()) >= STREAMS_OF_ONE:
             raise TooManyListenersError(f"{who} has {STREAMS_OF_ONE} streams open; close some, or reload instead")
         if len(self._listeners) >= SUBSCRIBERS_AT_MOST:
             raise TooManyListenersError(f"{SUBSCRIBERS_AT_MOST} streams are open; close some, or reload instead")
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND_AT_MOST)
-        self._listeners[queue] = who
+        self._listeners[queue] = Listener(who, only_beats)
+        self._desk.live.listeners = len(self._listeners)
         if self._beating is None or self._beating.done():
             self._beating = asyncio.create_task(self._beat())
         try:
             yield queue
         finally:
-            self._listeners.pop(queue, None)
+            self._forget(queue)
 
     async def close(self) -> None:
         for queue in [*self._listeners]:
@@ -89,16 +100,23 @@ class Pulse:
     async def _beat(self) -> None:
         self._newest = None
         while self._listeners:
-            message = await self._look()
-            for queue in [*self._listeners]:
+            is_heard = any(not each.only_beats for each in self._listeners.values())
+            message = await self._look() if is_heard else b""
+            seconds = self._desk.live.beat_seconds
+            beat = _message("beat", Beat(seconds))
+            for queue, listener in [*self._listeners.items()]:
                 if queue.full():
                     self._let_go(queue)
                 else:
-                    queue.put_nowait(message)
-            await self._desk.inbox.clock.sleep(BEAT_SECONDS)
+                    queue.put_nowait(beat if listener.only_beats else message)
+            await self._desk.inbox.clock.sleep(seconds)
+
+    def _forget(self, queue: asyncio.Queue[bytes | None]) -> None:
+        self._listeners.pop(queue, None)
+        self._desk.live.listeners = len(self._listeners)
 
     def _let_go(self, queue: asyncio.Queue[bytes | None]) -> None:
-        self._listeners.pop(queue, None)
+        self._forget(queue)
         while queue.full():
             queue.get_nowait()
         queue.put_nowait(None)
@@ -108,7 +126,7 @@ class Pulse:
             with statements_within(LOOK_SECONDS):
                 async with asyncio.timeout(LOOK_SECONDS):
                     await self._desk.open()
-                    now = await overview(self._desk, OverviewAsked())
+                    now = await recent_overview(self._desk, OverviewAsked())
                     return _message("overview", now) + _message("events", await self._new_events())
         except Exception as error:  # noqa: BLE001 - whoever listens is told, and the next look may succeed
             return _message("problem", problem_of(error))

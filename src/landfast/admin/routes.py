@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from landfast.admin.commands import events as decide
 from landfast.admin.commands import replays as replaying
+from landfast.admin.commands import sessions as ending
 from landfast.admin.commands import switches, upkeep
 from landfast.admin.questions import (
     alerts,
@@ -23,6 +24,7 @@ from landfast.admin.questions import (
     rejections,
     replays,
     retention,
+    sessions,
     sources,
 )
 from landfast.admin.route import LONG_SECONDS, Nothing, Route, command, question
@@ -67,6 +69,7 @@ QUESTIONS: tuple[Route, ...] = (
     question("/api/retention", retention.retention, Nothing, retention.RetentionView),
     question("/api/retention/preview", retention.would_remove, Nothing, retention.Removals, seconds=LONG_SECONDS),
     question("/api/alerts", alerts.alerts, Nothing, alerts.Alerts),
+    question("/api/sessions", sessions.sessions, Nothing, sessions.Sessions, Role.ADMIN),
     question("/api/audit", audit.audit, audit.AuditAsked, audit.AuditPage),
     question("/api/audit/verify", audit.verify, Nothing, audit.AuditVerified, seconds=LONG_SECONDS),
     question("/api/doctor", doctor.doctor, Nothing, doctor.Checkup, seconds=LONG_SECONDS),
@@ -92,6 +95,7 @@ COMMANDS: tuple[Route, ...] = (
     command("/api/effects/skip", upkeep.skip_effect, upkeep.SkipEffect, upkeep.SkippedEffect),
     command("/api/alerts/silence", upkeep.silence, upkeep.SilenceAlert, upkeep.Silenced),
     command("/api/alerts/unsilence", upkeep.unsilence, upkeep.UnsilenceAlert, upkeep.Unsilenced),
+    command("/api/sessions/end", ending.end_session, ending.EndSession, ending.SessionEnded, Role.ADMIN),
     command("/api/retention/run", upkeep.run_retention, Nothing, upkeep.RetentionRun, Role.ADMIN),
 )
 

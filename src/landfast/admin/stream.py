@@ -30,7 +30,8 @@ def stream(pulse: Pulse, access: Access) -> Callable[[Request], Awaitable[Respon
 
     async def streamed(request: Request) -> Response:
         try:
-            listening = pulse.listening(require(request, Role.VIEWER).name)
+            only_beats = _only_beats(request)
+            listening = pulse.listening(require(request, Role.VIEWER).name, only_beats=only_beats)
             queue = await listening.__aenter__()
         except AdminError as error:
             return answer_of(error)
@@ -52,3 +53,10 @@ def stream(pulse: Pulse, access: Access) -> Callable[[Request], Awaitable[Respon
         return StreamingResponse(messages(), media_type="text/event-stream")
 
     return streamed
+
+
+def _only_beats(request: Request) -> bool:
+    only = request.query_params.get("only", "")
+    if only not in {"", "beats"}:
+        raise AdminError(f"only: there is no {only[:40]!r}; it is beats, or left out")
+    return only == "beats"

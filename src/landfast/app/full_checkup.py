@@ -20,7 +20,13 @@ from landfast.recovery.doctor import Check, Level, examine_binding, examine_inbo
 
 
 async def examine(inbox: Inbox, *, hint: str = "") -> Sequence[Check]:
-    """`hint` is added to what is wrong with the declarations."""
+    """`hint` is added to what is wrong with the declarations. Each database is opened once for all that is asked of it:
+    to open one takes some 50 ms, and seven checks begin with it."""
+    async with inbox.kept_open() as kept:
+        return await _examine(kept, hint)
+
+
+async def _examine(inbox: Inbox, hint: str) -> Sequence[Check]:
     try:
         check_extras(inbox.settings)
         inbox.check_declared()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from copy import copy
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from landfast.config import Settings
 from landfast.ports.clock import Chance, Clock
@@ -22,23 +23,60 @@ if TYPE_CHECKING:  # imported when they are used: a host that declares its handl
     from landfast.proving import Report
 
 
+class KeptOpen:
+    """One that could not be opened is tried again by the next who asks."""
+
+    def __init__(self, opened: Opened, stack: AsyncExitStack) -> None:
+        self._opened = opened
+        self._stack = stack
+        self._archive: ports.Inbox | None = None
+        self._ledger: Ledger | None = None
+
+    @asynccontextmanager
+    async def archive(self) -> AsyncIterator[ports.Inbox]:
+        if self._archive is None:
+            self._archive = await self._stack.enter_async_context(self._opened.archive())
+        yield self._archive
+
+    @asynccontextmanager
+    async def ledger(self) -> AsyncIterator[Ledger]:
+        if self._ledger is None:
+            self._ledger = await self._stack.enter_async_context(self._opened.ledger())
+        yield self._ledger
+
+
 class Opened:
     settings: Settings
     registry: Registry
     clock: Clock
     chance: Chance
 
+    _kept: KeptOpen | None = None
+
     def archive(self) -> AbstractAsyncContextManager[ports.Inbox]:
         """Open the inbox alone, as operators see it. Nothing is migrated."""
         from landfast.app import stores
 
+        if self._kept is not None:
+            return self._kept.archive()
         return stores.open_inbox(self.settings, self.clock, self.chance, migrate=False)
 
     def ledger(self) -> AbstractAsyncContextManager[Ledger]:
         """Open the ledger alone, whichever inbox it belongs to. Nothing is migrated."""
         from landfast.app import stores
 
+        if self._kept is not None:
+            return self._kept.ledger()
         return stores.open_ledger(self.settings, self.clock, self.chance, migrate=False)
+
+    @asynccontextmanager
+    async def kept_open(self) -> AsyncIterator[Self]:
+        """The same, whose `archive` and `ledger` are opened when they are asked for first, and closed at the end: for
+        who asks for them again and again."""
+        async with AsyncExitStack() as stack:
+            kept = copy(self)
+            kept._kept = KeptOpen(self, stack)  # noqa: SLF001 - a copy of our own
+            yield kept
 
     def stores(self) -> AbstractAsyncContextManager[Stores]:
         """Open the inbox and its ledger. Nothing is migrated."""

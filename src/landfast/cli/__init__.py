@@ -58,6 +58,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "doctor": "Look for whatever is wrong, and say how to put it right.",
         "compact": "Give back to the disk what a SQLite inbox does not need.",
         "tokens": "Make, list and revoke tokens for the admin API.",
+        "sessions": "Who is signed in at the identity provider; end a session.",
         "mcp": "Offer all of this to an assistant, as tools.",
         "migrate": "Bring both databases up to date.",
         "recover": "Repair after a database lost its tail.",

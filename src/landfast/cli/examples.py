@@ -19,6 +19,8 @@ EXAMPLES: Mapping[str, Mapping[str, str]] = {
         "landfast tokens create grafana --json": "for a program that only looks",
     },
     "tokens list": {"landfast tokens list": "who may use the admin API"},
+    "sessions list": {"landfast sessions list": "who is signed in to the dashboard at your identity provider"},
+    "sessions end": {'landfast sessions end 5f2a9c01d3e4b687 --why "left the team"': "known everywhere in two seconds"},
     "tokens revoke": {'landfast tokens revoke anna --why "left the team"': ""},
     "listen": {
         "landfast listen https://inbox.example.com --token env:INBOX_TOKEN --source stripe": "to the inbox here",

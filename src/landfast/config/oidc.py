@@ -56,6 +56,14 @@ OIDC_KEYS: Mapping[str, Key] = MappingProxyType(
         "domains": Key(
             list, '["example.com"]', "Let in only addresses of these domains that the identity provider has verified."
         ),
+        "session_minutes": Key(
+            int,
+            "60",
+            "How long a session lasts. Then the browser is sent to the identity provider, which knows it and says what"
+            " role it has now: so long does a role count that was taken away there.",
+            least=5,
+            most=720,
+        ),
         "scopes": Key(list, '["groups"]', "What is asked for besides `openid`, `email` and `profile`."),
     }
 )
@@ -72,6 +80,7 @@ class OidcSettings:
     claim: str = "groups"
     domains: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
+    session_minutes: int = 60
 
     @property
     def is_secure(self) -> bool:

@@ -60,6 +60,8 @@ class Action(StrEnum):
     """A token of the admin API was made or revoked."""
     SIGN_IN = "sign-in"
     """Somebody signed in to the dashboard at an identity provider."""
+    SIGN_OUT = "sign-out"
+    """A session of somebody who did was ended, by whoever has it or by an admin."""
     CANCEL = "cancel"
     """A replay that runs as a job was ended by somebody."""
     ACCEPT = "accept"

@@ -18,7 +18,7 @@ from landfast.ports.clock import Clock
 from landfast.ports.inbox import Archive
 
 SEARCH_SECONDS = 0.2
-"""After which no further stretch is begun: a page is there in 300 ms, most of the time."""
+"""No stretch is begun that would end later: a page is there in 300 ms, most of the time."""
 
 FIRST_STRETCH_EVENTS = 5_000
 """Looked at first: some 10 to 50 ms. Each stretch after it is twice as long."""
@@ -63,8 +63,6 @@ async def search(
 
 async def count(archive: Archive, wanted: Filter, *, at_most: int, clock: Clock) -> Counting:
     """How many match, counting no further than `at_most`."""
-    if wanted == Filter():
-        return Counting(min(at_most, (await archive.census()).here))  # which is counted already
     if _is_quick(wanted):
         return Counting(await archive.count(wanted, at_most=at_most))
     number, stretches = 0, _Stretches(archive, wanted, None, clock)
@@ -82,7 +80,7 @@ class _Stretches:
         self._archive = archive
         self._wanted = wanted
         self._clock = clock
-        self._began = clock.monotonic()
+        self._began = self._stretch_began = clock.monotonic()
         self._events = FIRST_STRETCH_EVENTS
         self._looked_at = 0
         self.begin = after
@@ -98,9 +96,10 @@ class _Stretches:
 
     async def next(self) -> Filter | None:
         """The filter for the next stretch."""
-        if not self._is_first and (self.rest is None or self._clock.monotonic() - self._began > SEARCH_SECONDS):
+        if not self._is_first and (self.rest is None or self._would_end() > self._began + SEARCH_SECONDS):
             return None
         self._is_first, self.begin = False, self.rest
+        self._stretch_began = self._clock.monotonic()
         horizon = await self._archive.horizon(after=self.begin, events=self._events)
         since = self._wanted.since
         if horizon is None or (since is not None and horizon <= since):
@@ -110,6 +109,11 @@ class _Stretches:
         self._events *= 2
         self.rest, self.back_to = Cursor(horizon, _BEFORE_ALL), horizon
         return replace(self._wanted, since=horizon)
+
+    def _would_end(self) -> float:
+        """The next one, which is twice as long as the last one was."""
+        now = self._clock.monotonic()
+        return now + 2 * (now - self._stretch_began)
 
 
 def _is_quick(wanted: Filter) -> bool:

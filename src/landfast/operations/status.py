@@ -9,12 +9,7 @@ from datetime import datetime, timedelta
 from landfast.domain.alerts.alert import Alert
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import LISTED, State
-from landfast.domain.rates import (
-    Heartbeat,
-    Meter,
-    Rejection,
-    Waiting,
-)
+from landfast.domain.rates import Heartbeat, Latest, Meter, Rate, Rejection, Waiting
 from landfast.domain.switch import Switch, SwitchKind
 from landfast.operations.blocked import BlockedLanes, ParkedEvents, blocked_lanes, parked_events
 from landfast.operations.flow_status import HandlerStatus, SourceStatus, handlers_of, sources_of, total
@@ -26,6 +21,10 @@ is seen to be."""
 
 COUNT_AT_MOST = 10_000
 """Counting further would cost the inbox more than the exact number is worth."""
+
+
+REJECTIONS_READ = 1_000
+"""Of a window: some stand for all when causes are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,20 @@ class Status:
         return sum(int(one.doing.get("spool_records", 0)) for one in self.processes if one.is_alive)
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is the same whatever the window: where events are, what is off, and who is alive."""
+
+    latest: Sequence[Latest]
+    switches: Sequence[Switch]
+    states: dict[State, Count]
+    waiting: Sequence[Waiting]
+    processes: Sequence[Heartbeat]
+    alerts: Sequence[Alert]
+    blocked: BlockedLanes
+    parked: ParkedEvents
+
+
 async def status(
     inbox: Inbox,
     *,
@@ -87,24 +100,50 @@ async def status(
     minutes: int = WINDOW_MINUTES,
 ) -> Status:
     """`sources` and `handlers` are those that are configured: they are named also where nothing flows."""
-    rates = await inbox.rates(now - timedelta(minutes=minutes))
-    latest = await inbox.latest_rates()
-    switches = await inbox.switches()
-    rejections = await inbox.rejections(since=now - timedelta(minutes=minutes), limit=1000)
-    states = {state: await _count(inbox, state) for state in (State.READY, State.CLAIMED, *LISTED)}
+    since = now - timedelta(minutes=minutes)
+    rates, rejections = await inbox.rates(since), await inbox.rejections(since=since, limit=REJECTIONS_READ)
+    standing = await standing_of(inbox)
+    return status_of(standing, rates, rejections, now=now, sources=sources, handlers=handlers, minutes=minutes)
+
+
+def status_of(
+    standing: Standing,
+    rates: Sequence[Rate],
+    rejections: Sequence[Rejection],
+    *,
+    now: datetime,
+    sources: Collection[str],
+    handlers: Collection[str],
+    minutes: int,
+) -> Status:
+    """`rates` and `rejections` are those of the window."""
     return Status(
         at=now,
         minutes=minutes,
-        sources=sources_of(rates, latest, rejections, sources, now),
-        handlers=handlers_of(rates, latest, handlers, now),
-        states={**states, State.UNHANDLED: Count(sum(one.count for one in await inbox.unhandled()))},
-        waiting=await inbox.waiting(),
-        breakers=[one for one in switches if one.kind is SwitchKind.BREAKER],
-        pauses=[one for one in switches if one.kind is not SwitchKind.BREAKER],
-        processes=[one for one in await inbox.heartbeats() if one.role in ROLES],
+        sources=sources_of(rates, standing.latest, rejections, sources, now),
+        handlers=handlers_of(rates, standing.latest, handlers, now),
+        states=standing.states,
+        waiting=standing.waiting,
+        breakers=[one for one in standing.switches if one.kind is SwitchKind.BREAKER],
+        pauses=[one for one in standing.switches if one.kind is not SwitchKind.BREAKER],
+        processes=standing.processes,
         unhandled=total(rates, Meter.UNHANDLED),
         dead=total(rates, Meter.DEAD),
         rejections=rejections,
+        alerts=standing.alerts,
+        blocked=standing.blocked,
+        parked=standing.parked,
+    )
+
+
+async def standing_of(inbox: Inbox) -> Standing:
+    states = {state: await _count(inbox, state) for state in (State.READY, State.CLAIMED, *LISTED)}
+    return Standing(
+        latest=await inbox.latest_rates(),
+        switches=await inbox.switches(),
+        states={**states, State.UNHANDLED: Count(sum(one.count for one in await inbox.unhandled()))},
+        waiting=await inbox.waiting(),
+        processes=[one for one in await inbox.heartbeats() if one.role in ROLES],
         alerts=sorted(await inbox.firing(), key=lambda one: one.since),
         blocked=await blocked_lanes(inbox) if states[State.DEAD].number else BlockedLanes(),
         parked=await parked_events(inbox) if states[State.PARKED].number else ParkedEvents(),

@@ -7,7 +7,7 @@ mark never passes an event that is not proven, nor a line that may still appear.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from landfast.domain.audit import Mark
@@ -45,7 +45,17 @@ class Audit:
     """Up to this line every event has its receipts, and no line can appear any more."""
 
 
-def _nobody(_walked: int, _newest: int) -> None: ...
+Report = Callable[[int, int], None]
+"""Hears how far of how much it is."""
+
+Rest = Callable[[], Awaitable[None]]
+"""What is waited for between two questions."""
+
+
+def nobody(_walked: int, _newest: int) -> None: ...
+
+
+async def at_once() -> None: ...
 
 
 async def audit(
@@ -55,9 +65,10 @@ async def audit(
     identity: InboxId,
     chance: Chance,
     full: bool = False,
-    report: Callable[[int, int], None] = _nobody,
+    report: Report = nobody,
+    rest: Rest = at_once,
 ) -> Audit:
-    """From the newest mark that both know, or from the beginning. `report` hears how far of how much it is."""
+    """From the newest mark that both know, or from the beginning."""
     marks = await inbox.audit_marks(identity)
     seen = marks[0] if marks else None
     at = began_at = 0 if full else await _newest_common(marks, ledger, identity)
@@ -92,6 +103,8 @@ async def audit(
                 seen = mark
                 await ledger.set_audit_mark(identity, mark)
         report(at - began_at, newest - began_at)
+        if at < newest:
+            await rest()
     return Audit(began_at, at, looked_at, lacking, tuple(unproven), doubled, proven)
 
 

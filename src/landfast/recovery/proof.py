@@ -9,7 +9,7 @@ stored means lost.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from landfast.domain.census import BootCount, Census, SourceTally
@@ -18,7 +18,7 @@ from landfast.domain.lifecycle import State
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Archive, Inbox
 from landfast.ports.ledger import Ledger
-from landfast.recovery.audit import EXAMPLES, Audit, audit
+from landfast.recovery.audit import EXAMPLES, Audit, Report, Rest, at_once, audit, nobody
 from landfast.recovery.elsewhere import Elsewhere, elsewhere
 
 REPORT_SECONDS = 10
@@ -62,9 +62,6 @@ class Proof:
         return not self.lost and not self.doubled and all(equation.holds for equation in self.equations)
 
 
-def _nobody(_walked: int, _of: int) -> None: ...
-
-
 async def prove(
     inbox: Inbox,
     ledger: Ledger,
@@ -72,11 +69,13 @@ async def prove(
     clock: Clock,
     chance: Chance,
     full: bool = False,
-    report: Callable[[int, int], None] = _nobody,
+    report: Report = nobody,
+    rest: Rest = at_once,
 ) -> Proof:
     """Ask the ledger for what became done since the last proof, and count. `full` trusts no mark and no counter: it
     asks for everything, and looks up every event there is. Nothing is held meanwhile."""
-    audited = await audit(inbox, ledger, identity=await inbox.identity(), chance=chance, full=full, report=report)
+    identity = await inbox.identity()
+    audited = await audit(inbox, ledger, identity=identity, chance=chance, full=full, report=report, rest=rest)
     recount = await _recount(inbox) if full else None
     census = await inbox.census()
     found = elsewhere(census.tallies, census)

@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from landfast.admin.app import make_app
+from landfast.admin.live import Live
 from landfast.admin.pages import shared
 from landfast.admin.pages.ask import QUESTIONS
 from landfast.admin.pages.commands import _command
@@ -302,7 +303,7 @@ async def test_an_event_can_be_taken_away_as_curl_and_as_a_test(visitor: httpx.A
 
 async def test_many_dashboards_ask_as_often_as_one() -> None:
     clock, asked = ManualClock(), 0
-    answers = shared.Shared(clock)
+    answers = shared.Shared(clock, Live(clock))
 
     async def ask() -> Part:
         nonlocal asked

@@ -19,6 +19,8 @@ from landfast.admin.oidc.sessions import PeopleSessions
 from landfast.admin.problems import AdminError, answer_of
 from landfast.domain.access import Operator, Role, Token
 from landfast.domain.errors import InboxUnavailableError, LandfastError, StoreError
+from landfast.operations import sessions
+from landfast.operations.operator_log import asked_from
 
 SIGN_IN = "/sign-in"
 
@@ -27,6 +29,9 @@ OIDC_START, OIDC_BACK = f"{SIGN_IN}/oidc", f"{SIGN_IN}/oidc/callback"
 OPEN_PATHS = (SIGN_IN, OIDC_START, OIDC_BACK, "/api/session", "/api/session/end")
 OPEN_FOLDER = "/static/"
 """What is there before anybody has signed in: how to do so, and what that page looks like."""
+
+LOOK_HEADER = "landfast-look"
+"""Of a script that looks at its page again; its value says how often, in milliseconds."""
 
 LOCAL = "local"
 """What the operator log calls whoever is on this machine, while there is no token."""
@@ -54,6 +59,7 @@ class Access:
 
     def __init__(self, desk: Desk, *, is_loopback: bool) -> None:
         clock = desk.inbox.clock
+        self._desk = desk
         self.book = TokenBook(desk)
         self.sessions = Sessions(desk, self.book)
         oidc = desk.inbox.settings.oidc
@@ -110,6 +116,14 @@ class Access:
         if wait := self._visits.take(address_of(request)):
             raise TooOftenError("too many sign-ins from your address", wait)
 
+    async def end_session(self, request: Request) -> None:
+        """Of somebody who signs out: whoever else has the cookie is out, too."""
+        person = await self.people.person_of(request) if self.people is not None else None
+        if person is not None:
+            archive, who = self._desk.archive, f"oidc {person.name}"
+            with asked_from(address_of(request)):
+                await sessions.end(archive, person.session, who=who, why="", now=self._desk.now())
+
     def _person(self, person: Person, request: Request) -> Operator:
         name = f"oidc {person.name}"
         if wait := self._requests.take(name):
@@ -138,18 +152,22 @@ class Guard:
         try:
             request.state.operator = await self._access.operator(request)
             if request.state.operator is None and not _is_open(path_of(request)):
-                await self._turned_away(request)(scope, receive, send)
+                await (await self._turned_away(request))(scope, receive, send)
                 return
         except (AdminError, LandfastError) as error:
             await answer_of(self._access.told(request, error))(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
-    def _turned_away(self, request: Request) -> Response:
+    async def _turned_away(self, request: Request) -> Response:
         is_page = request.method == "GET" and not path_of(request).startswith("/api/")
-        if self._has_pages and is_page and "text/html" in request.headers.get("accept", ""):
+        # A page that looks again is told so, and opens itself anew: its script cannot follow to where one signs in.
+        is_look = LOOK_HEADER in request.headers
+        if self._has_pages and is_page and not is_look and "text/html" in request.headers.get("accept", ""):
             asked = path_of(request) + (f"?{request.url.query}" if request.url.query else "")
-            return RedirectResponse(f"{request.scope.get('root_path', '')}{SIGN_IN}?next={quote(asked, safe='')}", 303)
+            people = self._access.people
+            door = OIDC_START if people is not None and await people.was_here(request) else SIGN_IN
+            return RedirectResponse(f"{request.scope.get('root_path', '')}{door}?next={quote(asked, safe='')}", 303)
         return answer_of(NotSignedInError(NEEDED))
 
 

@@ -13,6 +13,7 @@ from landfast.admin.access.guard import Access
 from landfast.admin.access.origin import check_origin
 from landfast.admin.access.sessions import set_cookie
 from landfast.admin.problems import AdminError, answer_of, problem_of
+from landfast.domain.errors import LandfastError
 
 FORM = "application/x-www-form-urlencoded"
 BODY_BYTES = 4096
@@ -45,7 +46,8 @@ def session_routes(access: Access) -> list[BaseRoute]:
     async def sign_out(request: Request) -> Response:
         try:
             check_origin(request, must_say=False)
-        except AdminError as error:
+            await access.end_session(request)
+        except (AdminError, LandfastError) as error:
             return answer_of(error)
         answer = RedirectResponse(f"{request.scope.get('root_path', '')}/sign-in", 303)
         answer.headers["set-cookie"] = set_cookie("", is_secure=_is_secure(request))

@@ -23,6 +23,8 @@ class Person(msgspec.Struct, frozen=True):
     role: Role
     until: int
     """Seconds since 1970 at which the session ends."""
+    session: str
+    """What the operator log calls it."""
 
 
 def name_of(claims: Mapping[str, Any]) -> str:

@@ -1,7 +1,9 @@
 """Somebody who has signed in at the identity provider: a cookie says who, until when, and with which role.
 
-Nothing is kept of it, as of the session of a token. The MAC is also over what `[admin.oidc]` says: whoever changes
-that, roles for instance, ends every session.
+Nothing is kept of it but its line in the operator log. The MAC is also over what `[admin.oidc]` says: whoever changes
+that, roles for instance, ends every session. One alone is ended by a line of the log. One that has ended by itself
+sends its browser to the identity provider, so that a role which was taken away there counts for `session_minutes` at
+most.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from typing import TypeVar
 import msgspec
 from starlette.requests import Request
 
-from landfast.admin.access.sessions import COOKIE, SESSION_SECONDS
+from landfast.admin.access.sessions import COOKIE
 from landfast.admin.desk import Desk
+from landfast.admin.oidc.ended import EndedSessions
 from landfast.admin.oidc.person import Person
 from landfast.config.oidc import OidcSettings
 from landfast.domain.access import Role
@@ -25,6 +28,8 @@ START = "oidc."
 """How such a cookie begins; one of a token begins with its digest."""
 
 COOKIE_CHARACTERS = 2000
+SESSION_BYTES = 8
+"""Of a session's name. It opens nothing: the MAC does."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -45,16 +50,31 @@ class PeopleSessions:
         self._desk = desk
         self._mac: Mac | None = None
         said = (settings.issuer, settings.client_id, settings.claim, settings.domains, dict(settings.roles))
+        self._seconds = settings.session_minutes * 60
+        self.ended = EndedSessions(desk)
         self._settings = hashlib.sha256(repr(said).encode()).digest()
 
-    async def begin(self, name: str, role: Role) -> str:
-        """The value of the cookie."""
-        until = int(self._desk.now().timestamp()) + SESSION_SECONDS
-        return START + await self.sealed(Person(name, role, until), b"session")
+    def new(self, name: str, role: Role) -> Person:
+        until = int(self._desk.now().timestamp()) + self._seconds
+        return Person(name, role, until, self._desk.inbox.chance.bytes(SESSION_BYTES).hex())
+
+    async def cookie(self, person: Person) -> str:
+        """Its value."""
+        return START + await self.sealed(person, b"session")
 
     async def person_of(self, request: Request) -> Person | None:
+        found = await self._shown(request)
+        is_over = found is None or found.until <= self._desk.now().timestamp()
+        return None if found is None or is_over or await self.ended.has(found.session) else found
+
+    async def was_here(self, request: Request) -> bool:
+        """Whether a session has ended by itself, and nobody has ended it before."""
+        found = await self._shown(request)
+        return found is not None and not await self.ended.has(found.session)
+
+    async def _shown(self, request: Request) -> Person | None:
         value = request.cookies.get(COOKIE, "")
-        return await self.opened(value.removeprefix(START), Person, b"session") if value.startswith(START) else None
+        return await self._read(value.removeprefix(START), Person, b"session") if value.startswith(START) else None
 
     async def sealed(self, what: Person | Asked, purpose: bytes) -> str:
         text = base64.urlsafe_b64encode(msgspec.json.encode(what)).decode().rstrip("=")
@@ -62,16 +82,19 @@ class PeopleSessions:
 
     async def opened(self, value: str, kind: type[T], purpose: bytes) -> T | None:
         """None for what we did not write, or what has ended."""
+        found = await self._read(value, kind, purpose)
+        return found if found is not None and found.until > self._desk.now().timestamp() else None
+
+    async def _read(self, value: str, kind: type[T], purpose: bytes) -> T | None:
         text, _, tag = value.partition(".")
         if not value.isascii() or len(value) > COOKIE_CHARACTERS:
             return None
         if not hmac.compare_digest(await self._tag(text, purpose), tag):
             return None
         try:
-            found = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=kind)
+            return msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=kind)
         except (ValueError, msgspec.MsgspecError):
             return None
-        return found if found.until > self._desk.now().timestamp() else None
 
     async def _tag(self, text: str, purpose: bytes) -> str:
         if self._mac is None:

@@ -134,10 +134,11 @@ class _Visits:
         return kept
 
     async def _let_in(self, request: Request, asked: Asked, name: str, role: Role) -> Response:
-        what, who = {"role": role, "issuer": self._settings.issuer}, f"oidc {name}"
+        person, who = self._people.new(name, role), f"oidc {name}"
+        what = {"role": role, "issuer": self._settings.issuer, "session": person.session, "until": person.until}
         # Dead before it: nobody is signed in. After it: the log has a sign-in whose cookie never came.
         async with audited(self._desk.archive, Action.SIGN_IN, who=who, what=what, host=address_of(request)):
-            session = await self._people.begin(name, role)
+            session = await self._people.cookie(person)
         response = RedirectResponse(f"{request.scope.get('root_path', '')}{own_path(asked.next)}", 303)
         self._keep(response, "", 0)
         cookie = set_cookie(session, is_secure=self._settings.is_secure, same_site="Lax")

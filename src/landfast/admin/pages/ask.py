@@ -6,7 +6,7 @@ One question that fails takes no page down, and is never shown as an empty table
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -17,13 +17,21 @@ from landfast.admin.desk import Desk
 from landfast.admin.endpoint import call, parameters_of
 from landfast.admin.pages.part import Part
 from landfast.admin.pages.shared import Shared
+from landfast.admin.pages.standing_proof import StandingProof
 from landfast.admin.problems import problem_of
+from landfast.admin.questions.overview import recent_overview
 from landfast.admin.route import Route
 from landfast.admin.routes import ROUTES
 from landfast.domain.access import Operator
 
 QUESTIONS: Mapping[str, Route] = {route.name: route for route in ROUTES if not route.is_change}
 """By the names that the OpenAPI document has."""
+
+
+RECENT: Mapping[str, Route] = {
+    "overview.overview": replace(QUESTIONS["overview.overview"], function=recent_overview),
+}
+"""Where an answer that is shared goes by what was looked up for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,7 @@ class Ask:
     request: Request
     operator: Operator
     answers: Shared
+    standing_proof: StandingProof
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -45,12 +54,20 @@ class Ask:
 
     async def shared(self, name: str, seconds: float, **given: Any) -> Part:
         """An answer that is as old as that at most: for what costs, and is the same for everybody who may see it."""
-        require(self.request, QUESTIONS[name].role)
-        return await self.answers.get(f"{name} {sorted(given.items())}", seconds, lambda: self(name, **given))
+        route = RECENT.get(name, QUESTIONS[name])
+        require(self.request, route.role)
+        return await self.answers.get(f"{name} {sorted(given.items())}", seconds, lambda: self._answer(route, given))
+
+    async def proof(self, seconds: float) -> Part:
+        """As old as that at most, or how far it is."""
+        require(self.request, QUESTIONS["proof.proof"].role)
+        return await self.standing_proof.get(seconds)
 
     async def __call__(self, name: str, **given: Any) -> Part:
+        return await self._answer(QUESTIONS[name], given)
+
+    async def _answer(self, route: Route, given: Mapping[str, Any]) -> Part:
         try:
-            route = QUESTIONS[name]
             require(self.request, route.role)
             return Part(await call(route, self.desk, parameters_of(route, given), self.operator))
         except Exception as error:  # noqa: BLE001 - whatever it is, its part of the page says so
@@ -64,7 +81,7 @@ def status_of(parts: Mapping[str, Any]) -> int:
 
 def as_json(parts: Mapping[str, Any]) -> bytes:
     """What the page was drawn from."""
-    told = {name: (part.problem or part.value) if isinstance(part, Part) else part for name, part in parts.items()}
+    told = {name: part.told if isinstance(part, Part) else part for name, part in parts.items()}
     return msgspec.json.encode(told, enc_hook=_plain)
 
 

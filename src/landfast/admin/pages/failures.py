@@ -23,6 +23,9 @@ HUES = ("hue-2", "hue-3", "hue-4", "hue-1", "hue-5")
 
 REST = "others"
 
+MARKS_SECONDS = 5.0
+"""For which it is known when processes started."""
+
 
 async def gather(ask: Ask) -> Mapping[str, Any]:
     text = ask.query.get("q", "")
@@ -30,7 +33,7 @@ async def gather(ask: Ask) -> Mapping[str, Any]:
         "errors": await ask("failures.errors", filter=text),
         "dead": await ask("failures.failures", filter=text),
         "failing": await ask("failures.failures", filter=text, is_failing=True),
-        "overview": await ask("overview.overview"),
+        "overview": await ask.shared("overview.overview", MARKS_SECONDS),
     }
 
 

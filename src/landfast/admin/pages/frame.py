@@ -62,7 +62,9 @@ def html(
     terms: Sequence[str] = (),
     filter_error: FilterError | None = None,
     status: int = 200,
+    for_all: bool = False,
 ) -> HTMLResponse:
+    """`for_all`: for everybody with the same role, so that it says nothing of who asked."""
     request = ask.request
     root = str(request.scope.get("root_path", "")).rstrip("/")
     here = request.url.path.removeprefix(root) or "/"
@@ -77,18 +79,18 @@ def html(
                 "root": root,
                 "here": f"{here}{query}",
                 "json_url": f"{root}{here if here != '/' else '/overview'}.json{query}",
-                "stream": f"{root}/api/stream",
+                "stream": f"{root}/api/stream?only=beats",
                 "now": datetime.now(UTC),
-                "theme": theme_of(request),
-                "operator": ask.operator,
-                "can_sign_out": SESSION_COOKIE in request.cookies,
+                "theme": "" if for_all else theme_of(request),
+                "operator": None if for_all else ask.operator,
+                "can_sign_out": not for_all and SESSION_COOKIE in request.cookies,
                 "navigation": sidebar.navigation(),
                 "footnote": sidebar.footnote,
                 "filter_action": page.filter_action,
                 "filter_text": request.query_params.get("q", ""),
                 "filter_terms": terms,
                 "filter_error": filter_error,
-                "notice": notice_of(request),
+                "notice": None if for_all else notice_of(request),
                 "may_operate": ask.operator.role in ("operator", "admin"),
                 "is_admin": ask.operator.role == "admin",
                 **shown,

@@ -64,6 +64,7 @@ def _erased(answer: Any) -> str:
 SENTENCES: Mapping[str, Callable[[Any], str]] = {
     "events.erase": _erased,
     "replays.resume": lambda answer: f"it goes on from {answer.looked_at:,}",
+    "sessions.end_session": lambda answer: f"the session of {answer.who} is over within two seconds",
     "switches.reload": lambda _: "the settings are read anew, and tried first; if nothing changes, the log says why",
     "upkeep.retry_effects": lambda answer: f"{plural(answer.retried, 'effect')} performed again",
     "upkeep.silence": lambda answer: f"silenced until {answer.until:%Y-%m-%d %H:%M} UTC",

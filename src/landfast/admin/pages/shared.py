@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from landfast.admin.live import Live
 from landfast.admin.pages.part import Part
 from landfast.ports.clock import Clock
 
@@ -25,12 +26,13 @@ class Shared:
     """A question that failed is not kept: the next page asks again."""
 
     clock: Clock
+    live: Live
     _kept: dict[str, _Kept] = field(default_factory=dict)
 
     async def get(self, name: str, seconds: float, ask: Callable[[], Awaitable[Part]]) -> Part:
         if len(self._kept) >= KEPT_AT_MOST:
             self._kept.clear()
-        kept = self._kept.setdefault(name, _Kept())
+        kept = self._kept.setdefault(f"{self.live.changes} {name}", _Kept())
         async with kept.asking:
             if self.clock.monotonic() >= kept.until:
                 kept.part = await ask()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from landfast.admin.desk import Desk
-from landfast.admin.questions.overview import Overview, OverviewAsked, overview
+from landfast.admin.questions.overview import Overview, OverviewAsked, recent_overview
 from landfast.domain.errors import LandfastError
 
 KEPT_SECONDS = 3.0
@@ -36,18 +36,20 @@ class Sidebar:
     seen: Overview | None = None
     footnote: str = ""
     _until: float = 0.0
+    _changes: int = 0
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def refresh(self) -> None:
         """Without an answer the counts are gone: an old number beside a new page would be a lie."""
         clock = self.desk.inbox.clock
         async with self._asking:
-            if clock.monotonic() < self._until:
+            if clock.monotonic() < self._until and self._changes == self.desk.live.changes:
                 return
+            self._changes = self.desk.live.changes
             try:
                 async with asyncio.timeout(ASK_SECONDS):
                     await self.desk.open()
-                    self.seen = await overview(self.desk, OverviewAsked(minutes=WINDOW_MINUTES))
+                    self.seen = await recent_overview(self.desk, OverviewAsked(minutes=WINDOW_MINUTES))
                 self.footnote = _footnote(self.seen)
             except (LandfastError, TimeoutError):
                 self.seen, self.footnote = None, "The inbox does not answer."

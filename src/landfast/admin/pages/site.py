@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,23 +12,39 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from landfast.admin.access.guard import require
+from landfast.admin.access.guard import LOOK_HEADER, require
 from landfast.admin.access.origin import own_path
 from landfast.admin.desk import Desk
 from landfast.admin.pages.ask import Ask, as_json, status_of
 from landfast.admin.pages.commands import do, do_each, form_of
 from landfast.admin.pages.filter_box import filter_error, terms
 from landfast.admin.pages.frame import THEME_COOKIE, THEMES, html
+from landfast.admin.pages.looks import Looks
 from landfast.admin.pages.notice import take
 from landfast.admin.pages.page import Page
 from landfast.admin.pages.shared import Shared
 from landfast.admin.pages.sidebar import Item, Sidebar
 from landfast.admin.pages.sign_in import sign_in
+from landfast.admin.pages.standing_proof import StandingProof
 from landfast.admin.pages.static_files import YEAR_SECONDS, static
 from landfast.admin.pages.table import PAGES
 from landfast.domain.access import Role
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What all pages share."""
+
+    desk: Desk
+    sidebar: Sidebar
+    answers: Shared
+    proof: StandingProof
+    looks: Looks
+
+    def ask(self, request: Request) -> Ask:
+        return Ask(self.desk, request, require(request, Role.VIEWER), self.answers, self.proof)
 
 
 async def _no_questions(_ask: Ask) -> Mapping[str, Any]:
@@ -40,7 +57,8 @@ NOTHING = Page("nothing", "/", "No such page", _no_questions)
 def pages(desk: Desk, more: Sequence[Page] = (), commands: Sequence[BaseRoute] = ()) -> Sequence[BaseRoute]:
     """`more` and `commands` are not ours: the demo adds a page, and what its buttons do."""
     sidebar = Sidebar(desk, [Item(page.name, page.path, page.heading) for page in more])
-    answers = Shared(desk.inbox.clock)
+    clock, live = desk.inbox.clock, desk.live
+    site = Site(desk, sidebar, Shared(clock, live), StandingProof(desk), Looks(clock, live))
     routes: list[BaseRoute] = [
         *commands,
         Route("/static/{name}", static),
@@ -50,45 +68,51 @@ def pages(desk: Desk, more: Sequence[Page] = (), commands: Sequence[BaseRoute] =
         Route("/sign-in", sign_in),
     ]
     for page in (*more, *PAGES):
-        as_page, as_data = (_shown(page, desk, sidebar, answers, is_json=each) for each in (False, True))
+        as_page, as_data = (_shown(page, site, is_json=each) for each in (False, True))
         routes += [Route(f"{page.path if page.path != '/' else '/overview'}.json", as_data), Route(page.path, as_page)]
-    return [*routes, Route("/{path:path}", _missing(desk, sidebar, answers))]
+    return [*routes, Route("/{path:path}", _missing(site))]
 
 
-def _missing(desk: Desk, sidebar: Sidebar, answers: Shared) -> Endpoint:
+def _missing(site: Site) -> Endpoint:
     """For a person who has mistyped an address; a program is told as the API tells."""
 
     async def missing(request: Request) -> Response:
         if request.path_params["path"].startswith("api/") or "text/html" not in request.headers.get("accept", ""):
             raise HTTPException(404)
-        await sidebar.refresh()
-        ask = Ask(desk, request, require(request, Role.VIEWER), answers)
-        return html(NOTHING, ask, sidebar, {}, terms=terms(desk), status=404)
+        await site.sidebar.refresh()
+        return html(NOTHING, site.ask(request), site.sidebar, {}, terms=terms(site.desk), status=404)
 
     return missing
 
 
-def _shown(page: Page, desk: Desk, sidebar: Sidebar, answers: Shared, *, is_json: bool) -> Endpoint:
+def _shown(page: Page, site: Site, *, is_json: bool) -> Endpoint:
     async def shown(request: Request) -> Response:
-        ask = Ask(desk, request, require(request, Role.VIEWER), answers)
-        parts = await page.gather(ask)
-        status = status_of(parts)
+        ask = site.ask(request)
         if is_json or _wants_json(request):
-            return Response(as_json(parts), status, media_type="application/json")
-        await sidebar.refresh()
-        response = html(
-            page,
-            ask,
-            sidebar,
-            {**parts, **page.draw(parts, ask)},
-            terms=terms(desk, sidebar.errors()),
-            filter_error=filter_error(parts),
-            status=status,
-        )
+            parts = await page.gather(ask)
+            return Response(as_json(parts), status_of(parts), media_type="application/json")
+        if LOOK_HEADER in request.headers:
+            return await site.looks.get(ask, lambda: _drawn(page, site, ask, for_all=True))
+        response = await _drawn(page, site, ask, for_all=False)
         take(response, request)
         return response
 
     return shown
+
+
+async def _drawn(page: Page, site: Site, ask: Ask, *, for_all: bool) -> Response:
+    parts = await page.gather(ask)
+    await site.sidebar.refresh()
+    return html(
+        page,
+        ask,
+        site.sidebar,
+        {**parts, **page.draw(parts, ask)},
+        terms=terms(site.desk, site.sidebar.errors()),
+        filter_error=filter_error(parts),
+        status=status_of(parts),
+        for_all=for_all,
+    )
 
 
 def _wants_json(request: Request) -> bool:

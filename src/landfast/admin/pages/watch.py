@@ -11,6 +11,7 @@ from landfast.admin.charts.balance import balance
 from landfast.admin.pages.ask import Ask
 from landfast.admin.pages.drawn import drawn
 from landfast.admin.pages.page import Page
+from landfast.domain.access import Role
 
 SEVERITY = {"fail": 0, "warn": 1, "ok": 2}
 
@@ -52,12 +53,18 @@ async def gather_alerts(ask: Ask) -> Mapping[str, Any]:
 
 async def gather_audit(ask: Ask) -> Mapping[str, Any]:
     asked = {name: ask.query[name] for name in ("action", "since", "limit") if ask.query.get(name)}
-    return {"audit": await ask("audit.audit", **asked), "verified": await ask("audit.verify")}
+    # Where nobody can sign in there is nobody to be shown, and who is in is for admins to know.
+    has_sessions = ask.desk.inbox.settings.oidc is not None and ask.operator.role.may(Role.ADMIN)
+    people = {"people": await ask("sessions.sessions")} if has_sessions else {}
+    return {"audit": await ask("audit.audit", **asked), "verified": await ask("audit.verify"), **people}
 
 
 def draw_audit(parts: Mapping[str, Any], _ask: Ask) -> Mapping[str, Any]:
     found = parts["audit"].value
-    return {"rows": [(one, _words(one.what), _words(one.came_to)) for one in found.operations] if found else []}
+    return {
+        "people": parts.get("people"),
+        "rows": [(one, _words(one.what), _words(one.came_to)) for one in found.operations] if found else [],
+    }
 
 
 def _words(what: Mapping[str, Any]) -> str:

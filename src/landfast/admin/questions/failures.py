@@ -16,8 +16,8 @@ from landfast.operations.failure_groups import FailureGroup, dead_ones, delayed_
 SPANS = {"1h": timedelta(hours=1), "3h": timedelta(hours=3), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
 """The columns of the table of errors."""
 
-LOOKED_AT_MOST = 5_000
-"""Events that are grouped: some 150 ms."""
+LOOKED_AT_MOST = 3_000
+"""Events that are grouped, the newest ones: some 100 ms."""
 
 
 class FailuresAsked(Asked):

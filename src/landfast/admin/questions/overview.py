@@ -13,10 +13,14 @@ from landfast.domain.alerts.alert import Alert
 from landfast.domain.rates import Heartbeat, Meter, Rate, Waiting, add_histograms, minute_of, quantile
 from landfast.domain.switch import Switch
 from landfast.operations.flow_status import HandlerStatus, SourceStatus
-from landfast.operations.status import Status, status
+from landfast.operations.status import REJECTIONS_READ, Status, status_of
 
 SERIES_MINUTES = 60
 """What a chart shows unless it is said: an hour."""
+
+
+RECENT_SHARE = 0.75
+"""Of a beat: each beat looks up anew, and what is asked for soon after it does not."""
 
 
 class OverviewAsked(Asked):
@@ -74,10 +78,23 @@ class Overview(Answered):
 
 async def overview(desk: Desk, asked: OverviewAsked) -> Overview:
     """What is going on: rates, states, sources, handlers, processes and alerts."""
+    return await _overview(desk, asked.minutes, seconds=0.0)
+
+
+async def recent_overview(desk: Desk, asked: OverviewAsked) -> Overview:
+    """The same for what is drawn again and again: as old as most of a beat, and looked up once for all of them."""
+    return await _overview(desk, asked.minutes, seconds=desk.live.beat_seconds * RECENT_SHARE)
+
+
+async def _overview(desk: Desk, minutes: int, *, seconds: float) -> Overview:
     now = desk.now()
+    since = now - timedelta(minutes=minutes)
+    standing = await desk.live.standing(desk.archive, seconds=seconds)
+    rates = await desk.live.rates(desk.archive, since, seconds=seconds)
+    rejections = await desk.archive.rejections(since=since, limit=REJECTIONS_READ)
     handlers = [handler.name for handler in desk.inbox.registry.handlers]
-    seen = await status(desk.archive, now=now, sources=desk.inbox.sources, handlers=handlers, minutes=asked.minutes)
-    rates = await desk.archive.rates(now - timedelta(minutes=asked.minutes))
+    sources = desk.inbox.sources
+    seen = status_of(standing, rates, rejections, now=now, sources=sources, handlers=handlers, minutes=minutes)
     return overview_of(seen, rates)
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from landfast.admin.desk import Desk
 from landfast.admin.parameters import Answered
 from landfast.admin.route import Nothing
+from landfast.recovery.audit import Report, Rest, at_once, nobody
 from landfast.recovery.proof import prove
 
 
@@ -43,8 +44,14 @@ class ProofView(Answered):
 
 async def proof(desk: Desk, _asked: Nothing) -> ProofView:
     """Whether nothing was lost and nothing doubled: the equations, since the last proof."""
+    return await work_out(desk)
+
+
+async def work_out(desk: Desk, *, report: Report = nobody, rest: Rest = at_once) -> ProofView:
+    """`report` and `rest` are as in `landfast.recovery.audit`: for who works it out beside others."""
     stores = await desk.stores()
-    found = await prove(stores.inbox, stores.ledger, clock=desk.inbox.clock, chance=desk.inbox.chance)
+    clock, chance = desk.inbox.clock, desk.inbox.chance
+    found = await prove(stores.inbox, stores.ledger, clock=clock, chance=chance, report=report, rest=rest)
     return ProofView(
         at=desk.now(),
         holds=found.holds,

@@ -26,7 +26,8 @@ async function look() {
   if (isBusy() || isFetching) { later(LEAST_MS); return; }
   isFetching = true; last = Date.now();
   try {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+    const answer = await fetch(location.href, { headers: { Accept: "text/html", "Landfast-Look": String(LEAST_MS) }, credentials: "same-origin" });
+    if (answer.status === 401) { location.reload(); return; }  // a session is over: a page that is opened anew signs in again
     if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
     replaceParts(new DOMParser().parseFromString(await answer.text(), "text/html"));
     say("live", "live");
@@ -61,10 +62,12 @@ function listen() {
   source = new EventSource(body.dataset.stream);
   source.onopen = () => say(isPaused ? "paused" : "live", isPaused ? `paused at ${drawnAt()}` : "live");
   source.onerror = () => say("stale", `stale since ${drawnAt()}`);
-  const soon = () => { if (!isPaused && !document.querySelector("[data-poll]")) later(LEAST_MS - (Date.now() - last)); };
-  source.onmessage = soon;
-  source.addEventListener("overview", soon);
-  source.addEventListener("problem", () => say("stale", `stale since ${drawnAt()}`));
+  // All open pages hear the same beat: each looks at a moment of its own after it, and all share what was drawn for the first.
+  const share = Math.random() / 5;
+  source.addEventListener("beat", (event) => {
+    const beatMs = 1000 * JSON.parse(event.data).seconds;
+    if (!isPaused && !document.querySelector("[data-poll]")) later(Math.max(share * beatMs, LEAST_MS - (Date.now() - last)));
+  });
   later(document.querySelector("[data-poll]") ? LEAST_MS : QUIET_MS);
 }
 document.addEventListener("visibilitychange", () => { if (!document.hidden && source) later(0); });

@@ -26,6 +26,9 @@ NICENESS = 5
 CONNECTIONS_AT_MOST = 512
 """At a time; 503 beyond it. Fifty dashboards have three or four each."""
 
+KEPT_SECONDS = 10
+"""For a connection without a request. A live page looks every five, and to open one with TLS costs more than a look."""
+
 STOP_SECONDS = 2
 """For answers in flight. A stream has no end of its own, and is cut then; a browser comes again by itself."""
 
@@ -53,6 +56,7 @@ def run(
         proxy_headers=False,  # who asks is who connects: a header says what its sender likes
         limit_concurrency=CONNECTIONS_AT_MOST,
         timeout_graceful_shutdown=STOP_SECONDS,
+        timeout_keep_alive=KEPT_SECONDS,
         ssl_certfile=tls_cert,
         ssl_keyfile=tls_key,
     )
