@@ -18,8 +18,11 @@ from hypothesis import HealthCheck, settings
 from landfast import telemetry
 from landfast.app.system_clock import SystemChance, SystemClock
 from landfast.inboxes.postgres import PostgresInbox
+from landfast.inboxes.sqlite import SqliteInbox
 from landfast.ledgers.postgres import PostgresLedger
+from landfast.ledgers.sqlite import SqliteLedger
 from landfast.log_lines import LINES
+from landfast.testing.clock import ManualClock, SeededChance
 from tests import mariadb as mariadb_server
 from tests.mariadb import MariaDb
 from tests.pgbouncer import PROGRAM, PgBouncer
@@ -119,6 +122,24 @@ def migrated(postgres: Postgres) -> str:
     with ThreadPoolExecutor(1) as thread:  # a fixture that is asked for by another one may be on a running loop
         thread.submit(asyncio.run, migrate(postgres.dsn(name))).result()
     return name
+
+
+@pytest.fixture(scope="session")
+def migrated_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same for SQLite: `inbox.db` and `ledger.db`, to copy. To migrate takes longer than most of the tests."""
+    folder = tmp_path_factory.mktemp("migrated")
+
+    async def migrate() -> None:
+        clock, chance = ManualClock(), SeededChance()
+        inbox = SqliteInbox(folder / "inbox.db", clock=clock, chance=chance)
+        for store in (inbox, SqliteLedger(folder / "ledger.db", clock=clock, chance=chance)):
+            await store.open()
+            await store.migrate()
+            await store.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, migrate()).result()
+    return folder
 
 
 @pytest.fixture
