@@ -12,6 +12,8 @@ BIN    := $(VENV)/bin
 TESTS  ?= tests examples
 # Many tests wait for servers and processes more than they compute: one more at a time than there are cores.
 JOBS   ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+# Many containers set it. Every process that a test starts, and there are thousands, would then compile Landfast anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test coverage check requirements bench bench-retention mutants fuzz forgeries chaos stops soak powerloss docs screenshots format lock sbom audit clean
 

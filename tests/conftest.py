@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +18,11 @@ from hypothesis import HealthCheck, settings
 from landfast import telemetry
 from landfast.app.system_clock import SystemChance, SystemClock
 from landfast.inboxes.postgres import PostgresInbox
+from landfast.inboxes.sqlite import SqliteInbox
 from landfast.ledgers.postgres import PostgresLedger
+from landfast.ledgers.sqlite import SqliteLedger
 from landfast.log_lines import LINES
+from landfast.testing.clock import ManualClock, SeededChance
 from tests import mariadb as mariadb_server
 from tests.mariadb import MariaDb
 from tests.pgbouncer import PROGRAM, PgBouncer
@@ -26,6 +30,10 @@ from tests.servers import Postgres
 
 # A process more for each `serve` that tests start, and one port that all of them would want: those that ask for it do.
 os.environ.setdefault("LANDFAST_ADMIN_PORT", "0")
+
+# Nobody here speaks to a stranger, and whoever makes a client for TLS reads the certificates of all the authorities that the
+# machine trusts, which takes 60 ms. The key of the only authority in this file was thrown away.
+os.environ |= {"SSL_CERT_FILE": str(Path(__file__).with_name("nobody.pem")), "SSL_CERT_DIR": ""}
 
 # How long an example takes depends on who else uses the machine; speed is the bench's.
 # What fails is printed with the line that repeats it.
@@ -114,6 +122,24 @@ def migrated(postgres: Postgres) -> str:
     with ThreadPoolExecutor(1) as thread:  # a fixture that is asked for by another one may be on a running loop
         thread.submit(asyncio.run, migrate(postgres.dsn(name))).result()
     return name
+
+
+@pytest.fixture(scope="session")
+def migrated_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same for SQLite: `inbox.db` and `ledger.db`, to copy. To migrate takes longer than most of the tests."""
+    folder = tmp_path_factory.mktemp("migrated")
+
+    async def migrate() -> None:
+        clock, chance = ManualClock(), SeededChance()
+        inbox = SqliteInbox(folder / "inbox.db", clock=clock, chance=chance)
+        for store in (inbox, SqliteLedger(folder / "ledger.db", clock=clock, chance=chance)):
+            await store.open()
+            await store.migrate()
+            await store.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, migrate()).result()
+    return folder
 
 
 @pytest.fixture

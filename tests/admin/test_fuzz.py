@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 import httpx
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from landfast.admin.openapi import document, names_in, path_of
@@ -102,7 +102,7 @@ def test_no_request_is_answered_by_something_that_nobody_foresaw(
         admins = busy(*places)
         admin = runner.run(admins.__aenter__())
 
-        @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+        @settings(max_examples=EXAMPLES)  # and, as everywhere, however slow the machine is
         @given(requests())
         def check(asked: tuple[Route, str, dict[str, Any]]) -> None:
             route, path, given = asked

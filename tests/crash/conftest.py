@@ -28,7 +28,7 @@ def scene_on(request: pytest.FixtureRequest, born: Nursery) -> Iterator[Callable
     folder = Path(tempfile.mkdtemp(prefix="landfast-crash-", dir=_fast_folder()))
 
     def make(store: str, kinds: tuple[str, ...] = KINDS, *, is_ordered: bool = False) -> Scene:
-        dsn = request.getfixturevalue("database") if store == "postgres" else ""
+        dsn = request.getfixturevalue("migrated_database") if store == "postgres" else ""
         return Scene(store, tempfile.mkdtemp(dir=folder), dsn, born, kinds, is_ordered)
 
     yield make

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from tests.inboxes.sqlite_bench import SqliteBench
 
 
 @pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[SqliteBench]:
-    bench = SqliteBench(tmp_path / "inbox.db")
+async def bench(tmp_path: Path, migrated_folder: Path) -> AsyncIterator[SqliteBench]:
+    bench = SqliteBench(Path(shutil.copy(migrated_folder / "inbox.db", tmp_path)))
     await bench.inbox.open()
     await bench.inbox.migrate()
     yield bench

@@ -30,6 +30,12 @@ WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 
 
 @pytest.fixture
+def database_name(migrated_database: str) -> str:
+    """With the tables of an inbox: to migrate takes longer than the test."""
+    return migrated_database.rpartition("/")[2]
+
+
+@pytest.fixture
 async def bench(database: str) -> AsyncIterator[PostgresBench]:
     async with PostgresBench(database).migrated() as made:
         yield made

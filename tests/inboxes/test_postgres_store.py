@@ -23,8 +23,8 @@ ALL = [f"{one.number:04}_{one.name}" for one in MIGRATIONS]
 
 
 @pytest.fixture
-async def bench(database: str) -> AsyncIterator[PostgresBench]:
-    async with PostgresBench(database).migrated() as made:
+async def bench(migrated_database: str) -> AsyncIterator[PostgresBench]:
+    async with PostgresBench(migrated_database).migrated() as made:
         yield made
 
 

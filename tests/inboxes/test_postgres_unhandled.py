@@ -19,8 +19,8 @@ ROWS = "SELECT count(*) FROM landfast.unhandled_count"
 
 
 @pytest.fixture
-async def bench(database: str) -> AsyncIterator[PostgresBench]:
-    async with PostgresBench(database).migrated() as made:
+async def bench(migrated_database: str) -> AsyncIterator[PostgresBench]:
+    async with PostgresBench(migrated_database).migrated() as made:
         yield made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -120,8 +121,8 @@ class PostgresDesk:
 
 
 @pytest.fixture
-async def sqlite_desk(tmp_path: Path) -> AsyncIterator[SqliteDesk]:
-    desk = SqliteDesk(tmp_path / "shop.db")
+async def sqlite_desk(tmp_path: Path, migrated_folder: Path) -> AsyncIterator[SqliteDesk]:
+    desk = SqliteDesk(Path(shutil.copy(migrated_folder / "ledger.db", tmp_path / "shop.db")))
     await desk.open()
     yield desk
     await desk.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,8 +13,13 @@ from tests.processing.shop import STORES, Shop
 
 
 @pytest.fixture(params=STORES)
-async def shop(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Shop]:
-    place = str(tmp_path) if request.param == "sqlite" else request.getfixturevalue("migrated_database")
+async def shop(request: pytest.FixtureRequest, tmp_path: Path, migrated_folder: Path) -> AsyncIterator[Shop]:
+    if request.param == "sqlite":
+        place = str(tmp_path)
+        for name in ("inbox.db", "ledger.db"):
+            shutil.copy(migrated_folder / name, tmp_path)
+    else:
+        place = request.getfixturevalue("migrated_database")
     opened = Shop(request.param, place)
     await opened.open()
     yield opened

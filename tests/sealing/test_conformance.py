@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -42,8 +43,8 @@ class LedgerConformance(TombstoneConformance, EffectConformance, LedgerEraseConf
 
 class TestSealedSqliteInbox(InboxConformance):
     @pytest.fixture
-    async def bench(self, tmp_path: Path) -> AsyncIterator[SqliteBench]:
-        bench = SqliteBench(tmp_path / "inbox.db", master=MASTER)
+    async def bench(self, tmp_path: Path, migrated_folder: Path) -> AsyncIterator[SqliteBench]:
+        bench = SqliteBench(Path(shutil.copy(migrated_folder / "inbox.db", tmp_path)), master=MASTER)
         await bench.inbox.open()
         await bench.inbox.migrate()
         yield bench
@@ -72,8 +73,8 @@ class TestSealedSqliteLedger(LedgerConformance):
 
 class TestSealedPostgresLedger(LedgerConformance):
     @pytest.fixture
-    async def desk(self, database: str) -> AsyncIterator[PostgresDesk]:
-        desk = PostgresDesk(database, master=MASTER)
+    async def desk(self, migrated_database: str) -> AsyncIterator[PostgresDesk]:
+        desk = PostgresDesk(migrated_database, master=MASTER)
         await desk.open()
         yield desk
         await desk.close()
