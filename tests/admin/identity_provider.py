@@ -6,11 +6,12 @@ import base64
 import hashlib
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -22,14 +23,29 @@ CLIENT, SECRET = "landfast", "of_the_dashboard"
 
 
 class IdentityProvider:
-    def __init__(self, port: int) -> None:
-        self.issuer = f"http://127.0.0.1:{port}"
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
+        self.issuer = f"http://{host}:{port}"
         self.named = self.issuer
         """As its document calls it."""
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.codes: dict[str, tuple[str, str]] = {}
         """Each with its challenge, and the token that it stands for."""
         self.asked = 0
+        self.claims: Callable[[], dict[str, Any]] = dict
+        """Of who sits before the browser that comes to its page."""
+        self.is_known = False
+        """Whether that browser has signed in there before, and is sent back at once."""
+        self.visits = 0
+
+    def page(self, url: str) -> tuple[int, str]:
+        """For a browser: the status, and what it is shown or where it is sent."""
+        self.visits += 1
+        asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        code = self.grants(url, self.claims())
+        back = f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
+        if self.is_known:
+            return 303, back
+        return 200, f'<!doctype html><title>Identity</title><a href="{escape(back)}">Sign in as Ada</a>'
 
     def grants(
         self, page: str, claims: dict[str, Any], *, header: dict[str, Any] | None = None, key: Any = None
@@ -75,10 +91,23 @@ def _pem(key: Any) -> bytes:
 
 
 @contextmanager
-def identity_provider() -> Iterator[IdentityProvider]:
+def identity_provider(host: str = "127.0.0.1") -> Iterator[IdentityProvider]:
+    """`host` is what it calls itself: to a browser `localhost` is another site than 127.0.0.1."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self._answer({})
+            if urlsplit(self.path).path == "/page":
+                self._show(*made.page(self.path))
+            else:
+                self._answer({})
+
+        def _show(self, status: int, what: str) -> None:
+            self.send_response(status)
+            body = what.encode() if status == 200 else b""
+            self.send_header(*(("content-type", "text/html") if body else ("location", what)))
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"])).decode()
@@ -95,7 +124,7 @@ def identity_provider() -> Iterator[IdentityProvider]:
         def log_message(self, *_: Any) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made = IdentityProvider(server.server_address[1])
+    made = IdentityProvider(server.server_address[1], host)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from landfast import sqlfiles
+from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import Signal, State
-from landfast.inboxes.sqlite.statements import SQL
+from landfast.inboxes.sqlite import find
+from landfast.inboxes.sqlite.statements import SQL, ask
 from landfast.testing.conformance.inbox.bench import claim
 from landfast.testing.factory import DELAY, deliveries, delivery, event_in, settlement
 from tests.inboxes.sqlite_bench import SqliteBench, by_hand
@@ -131,3 +134,31 @@ def _plan(path: Path, sql: str) -> list[str]:
         return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]  # type: ignore[arg-type]
     finally:
         connection.close()
+
+
+async def test_who_looks_for_an_error_walks_through_the_shelf_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A million events that are done lie before it. Of what is on the shelf, no more is read than may match."""
+    monkeypatch.setattr(find, "WINDOW", 4)
+    bench = SqliteBench(tmp_path / "inbox.db")
+    await bench.inbox.open()
+    await bench.inbox.migrate()
+    dead, delayed = [await event_in(bench.inbox, state, delivery(state)) for state in (State.DEAD, State.DELAYED)]
+    await bench.inbox.record(deliveries(40, prefix="ready"))
+    looked: list[str] = []
+
+    def asked(connection: apsw.Connection, statement: str, values: Any = ()) -> list[Any]:
+        looked.append(statement)
+        return ask(connection, statement, values)
+
+    monkeypatch.setattr(find, "ask", asked)
+    found = await bench.inbox.find(Filter(error="*"), limit=10)
+    assert {one.event_id for one in found} == {dead.event_id, delayed.event_id}
+    assert looked.count("find_summaries") == 2
+    looked.clear()
+    for state in (None, State.DEAD, State.DELAYED):
+        assert await bench.inbox.find(Filter(error="NoSuchError", state=state), limit=10) == []
+        assert await bench.inbox.count(Filter(handler="nobody", state=state), at_most=10) == 0
+    assert looked == []
+    await bench.close()

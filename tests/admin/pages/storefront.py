@@ -33,6 +33,7 @@ class Storefront:
         self.clock = ShiftedClock()
         self.shop.inbox.clock = self.clock
         self.port = 0
+        """A free one, unless it is said before."""
 
     @property
     def url(self) -> str:
@@ -84,7 +85,7 @@ class Storefront:
     @asynccontextmanager
     async def _serving(self) -> AsyncIterator[None]:
         async with self.stocked():
-            with socket.create_server(("127.0.0.1", 0)) as listener:
+            with socket.create_server(("127.0.0.1", self.port)) as listener:
                 self.port = listener.getsockname()[1]
                 app = make_app(self.shop.inbox, is_loopback=True)
                 self._desk = app.state.desk

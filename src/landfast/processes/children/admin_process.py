@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
@@ -16,9 +17,11 @@ import uvloop
 
 from landfast.admin.app import make_app
 from landfast.app import Inbox
+from landfast.processes.children.admin_door import Doorway
 from landfast.processes.children.admin_protocol import AdminProtocol
 from landfast.processes.children.exit_codes import exit_code
 from landfast.processes.children.lifeline import Lifeline
+from landfast.processes.tls import context
 
 NICENESS = 5
 """Lower in priority than those who take webhooks in: where processors are short, whoever looks waits."""
@@ -57,11 +60,10 @@ def run(
         limit_concurrency=CONNECTIONS_AT_MOST,
         timeout_graceful_shutdown=STOP_SECONDS,
         timeout_keep_alive=KEPT_SECONDS,
-        ssl_certfile=tls_cert,
-        ssl_keyfile=tls_key,
     )
+    tls = context(tls_cert, tls_key)
     with socket.socket(fileno=listener) as listening:
-        code = exit_code(lambda: uvloop.run(_serve(config, listening, lifeline)))
+        code = exit_code(lambda: uvloop.run(_serve(config, listening, lifeline, tls)))
     lifeline.let_go()
     return code
 
@@ -72,23 +74,33 @@ def _hang_up(supervisor: int) -> None:
         os.kill(supervisor, signal.SIGHUP)
 
 
-async def _serve(config: uvicorn.Config, listener: socket.socket, lifeline: Lifeline) -> None:
-    server = Server(config, lifeline.say_ready)
+async def _serve(
+    config: uvicorn.Config, listener: socket.socket, lifeline: Lifeline, tls: ssl.SSLContext | None
+) -> None:
+    server = Server(config, lifeline.say_ready, tls)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.stop)
     await server.serve(sockets=[listener])
 
 
 class Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, up: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, up: Callable[[], None], tls: ssl.SSLContext | None = None) -> None:
         super().__init__(config)
         self._up = up
+        self._tls = tls
 
     def stop(self) -> None:
         self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        if self._tls is None:
+            await super().startup(sockets)
+        else:
+            await super().startup([])
+            self.servers += [Doorway(each, self._tls, self._connection) for each in sockets or []]  # type: ignore[misc]
         self._up()
+
+    def _connection(self) -> AdminProtocol:
+        return AdminProtocol(self.config, self.server_state, self.lifespan.state)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
