@@ -183,6 +183,7 @@ def _shoot(browser: Browser, name: str, path: str) -> None:
             driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
             browser.go(path)
             browser.until(lambda: browser.one("[data-live-state]").text)
+            browser.until(lambda: "being worked out" not in browser.text.lower())  # a busy machine's proof takes longer
             tall = browser.run("return document.documentElement.scrollHeight")
             tall = max(height if size == "phone" else 640, min(tall, 1500))
             driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**metrics, "height": tall})
