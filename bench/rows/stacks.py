@@ -12,6 +12,8 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -23,6 +25,8 @@ from landfast.domain.ids import HandlerName, ReceiptDigest
 from landfast.domain.outcome import ReceiptKey
 from landfast.drivers import ledger_driver, scheme_of
 from landfast.ports.ledger import Ledger, LedgerTransaction, Scope
+from landfast.processing.handlers.threads import Threads
+from landfast.processing.trip import Trip, in_one_trip
 
 GROUP = 50
 ALONE, GROUPED = "one event a transaction", f"groups of {GROUP}"
@@ -32,7 +36,12 @@ RAW = "raw asyncpg"
 INSERT = "INSERT INTO stack_order (payment) VALUES ($1)"
 CREATE = "CREATE TABLE stack_order (id bigserial PRIMARY KEY, payment text NOT NULL)"
 
+DEADLINE_SECONDS = 30.0
+
 _numbers = itertools.count()
+_threads = Threads()
+_WORK: Any = SimpleNamespace(handler=SimpleNamespace(is_async=False, deadline=DEADLINE_SECONDS))
+"""As much of an event as a trip to a thread looks at."""
 
 Handles = Callable[[Scope, str], Any]
 """What a handler does with what it is given, for one payment: one INSERT, in the way of its stack."""
@@ -111,29 +120,38 @@ def ledger_on(given: Any) -> Ledger:
 
 
 async def transaction(ledger: Ledger, stack: Stack, size: int) -> None:
-    """As a worker runs a group."""
+    """As a worker runs a group: on the loop, or all of it in the thread of the transaction."""
     keys = [ReceiptKey(ReceiptDigest(os.urandom(32)), HandlerName("create_order"), 1) for _ in range(size)]
-    tx = await ledger.begin(deadline=30)
+    tx = await ledger.begin(deadline=DEADLINE_SECONDS)
+    if tx.lane is None:
+        await _all_of_it(tx, keys, lambda scope: stack.handles(scope, f"pay_{next(_numbers)}"))
+        return
+
+    async def work(driven: LedgerTransaction, trip: Trip) -> None:
+        async def handle(scope: Scope) -> None:
+            trip.begins(_WORK)
+            handler = partial(stack.handles, scope, f"pay_{next(_numbers)}")
+            await trip.call(_WORK.handler, handler, scope, lambda: None)
+            trip.ended()
+
+        await _all_of_it(driven, keys, handle)
+
+    await in_one_trip(tx, work, tx.lane, deadline=DEADLINE_SECONDS, threads=_threads, hung=lambda: None)
+
+
+async def _all_of_it(
+    tx: LedgerTransaction, keys: Sequence[ReceiptKey], handle: Callable[[Scope], Awaitable[None]]
+) -> None:
     try:
         await tx.reserve(keys)
         for _ in keys:
             scope = await tx.scope()
-            await _handle(tx, scope, stack.handles)
+            await handle(scope)
             await scope.close()
         await tx.commit(results=(), effects=())
     except BaseException:
         await tx.rollback()
         raise
-
-
-async def _handle(tx: LedgerTransaction, scope: Scope, handles: Handles) -> None:
-    payment = f"pay_{next(_numbers)}"
-    if tx.lane is None:
-        await handles(scope, payment)
-        return
-    _, error = await tx.lane.start(lambda: handles(scope, payment), is_async=False).ended
-    if error is not None:
-        raise error
 
 
 async def _raw(scope: Scope, payment: str) -> None:

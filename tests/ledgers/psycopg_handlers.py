@@ -13,6 +13,7 @@ from landfast.domain.errors import LandfastError
 from landfast.ports.ledger import LedgerTransaction
 from landfast.testing.conformance.ledger.desk import key, orders, process, receipt_count
 from landfast.thread_calls import finish
+from tests.ledgers.driven import handled, in_its_place
 from tests.ledgers.psycopg_desks import PsycopgDesk
 from tests.patience import PATIENCE_SECONDS
 
@@ -63,17 +64,21 @@ class Conn:
 
 async def attempt(desk: PsycopgDesk, handler: Handler, *, of: str = "evt_1") -> str:
     """`kept`, or what it failed with."""
-    tx = await desk.ledger.begin(deadline=PATIENCE_SECONDS)
+
+    async def work(tx: Any) -> None:
+        try:
+            await tx.reserve([key(of)])
+            scope = await tx.scope()
+            await handled(tx, lambda: handler(Conn(scope.given("connection"))))
+            await scope.close()
+            await tx.commit(results=(), effects=())
+        finally:
+            await tx.rollback()
+
     try:
-        await tx.reserve([key(of)])
-        scope = await tx.scope()
-        await run(tx, handler(Conn(scope.given("connection"))))
-        await scope.close()
-        await tx.commit(results=(), effects=())
+        await in_its_place(await desk.ledger.begin(deadline=PATIENCE_SECONDS), work)
     except (LandfastError, psycopg.Error) as error:
         return type(error).__name__
-    finally:
-        await tx.rollback()
     return "kept"
 
 

@@ -14,6 +14,7 @@ from landfast.domain.outcome import Receipt
 from landfast.ports.ledger import Ledger, LedgerTransaction, Scope
 from landfast.testing.conformance.ledger.desk import DEADLINE, key, orders
 from landfast.thread_calls import finish
+from tests.ledgers.driven import handled, in_its_place
 from tests.ledgers.mysql_desks import StackOnMysql, sent_raw
 from tests.ledgers.stacks import BLOCKING, StackOnPostgres, StackOnSqlite, sent
 
@@ -73,15 +74,21 @@ Handler = Callable[[Given], Any]
 
 async def attempt(desk: Desk, handler: Handler, *, name: str = "evt_1") -> BaseException | None:
     """One event, as a worker runs it; what it failed with."""
-    tx = await desk.ledger.begin(deadline=DEADLINE)
+
+    async def work(tx: Any) -> None:
+        try:
+            assert await tx.reserve([key(name)]) == [None]
+            scope = await tx.scope()
+            await handled(tx, lambda: handler(Given(desk.stack, scope)))
+            await scope.close()
+            await tx.commit(results=(), effects=())
+        finally:
+            await tx.rollback()  # after a commit it waits until the connection is back
+
     try:
-        assert await tx.reserve([key(name)]) == [None]
-        await run(desk, tx, handler)
-        await tx.commit(results=(), effects=())
+        await in_its_place(await desk.ledger.begin(deadline=DEADLINE), work)
     except Exception as error:  # noqa: BLE001 - what it is, is asked by the test
         return error
-    finally:
-        await tx.rollback()  # after a commit it waits until the connection is back
     return None
 
 

@@ -26,6 +26,7 @@ from tests.ledgers.django_desks import (
     django_postgres_desk,  # noqa: F401 - a fixture
     django_sqlite_desk,  # noqa: F401 - a fixture
 )
+from tests.ledgers.driven import in_its_place
 from tests.patience import PATIENCE_SECONDS
 
 project.set_up()
@@ -78,23 +79,22 @@ Abuse = Callable[[Shop], object]
 
 async def attempt(desk: DjangoDesk, handler: Callable[[], Any], name: str = "evt_1") -> Receipt | None:
     """As a worker does it: begin, reserve, handle, commit."""
-    tx = await desk.ledger.begin(deadline=PATIENCE_SECONDS)
-    try:
-        (taken,) = await tx.reserve([key(name)])
-        if taken is None:
-            scope = await tx.scope()
-            lane = tx.lane
-            assert lane is not None
-            call = lane.start(handler, is_async=inspect.iscoroutinefunction(handler))
-            _, error = await call.ended
-            if error is not None:
-                raise error  # noqa: TRY301 - as a worker does
-            await scope.close()
-        await tx.commit(results=(), effects=())
-    except BaseException:
-        await tx.rollback()
-        raise
-    return taken
+
+    async def work(tx: Any) -> Receipt | None:
+        try:
+            taken: Receipt | None
+            (taken,) = await tx.reserve([key(name)])
+            if taken is None:
+                scope = await tx.scope()
+                tx.call(handler, is_async=inspect.iscoroutinefunction(handler))
+                await scope.close()
+            await tx.commit(results=(), effects=())
+        except BaseException:
+            await tx.rollback()
+            raise
+        return taken
+
+    return await in_its_place(await desk.ledger.begin(deadline=PATIENCE_SECONDS), work)
 
 
 async def sound(desk: DjangoDesk) -> None:

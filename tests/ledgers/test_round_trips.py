@@ -76,6 +76,21 @@ async def test_begin_and_receipts_are_one_round_trip_and_so_is_all_that_ends_it(
     assert await receipt_count(postgres_desk) == 15
 
 
+async def test_psycopg2_sends_its_begin_apart_and_nothing_else(postgres_desk: PostgresDesk) -> None:
+    """It has to know of the transaction, or its `rollback` would do nothing: so BEGIN and COMMIT are its own."""
+    async with counted(postgres_desk, "sync psycopg2") as (ledger, answers):
+        for number in range(3):
+            tx = await ledger.begin(deadline=PATIENCE_SECONDS)
+            before = answers[0]
+            await tx.reserve([key(f"evt_{number}")])
+            reserved = answers[0] - before
+            await tx.commit(results=(), effects=())
+            committed = answers[0] - before - reserved
+            await tx.rollback()
+        assert (reserved, committed) == (2, 2)
+    assert await receipt_count(postgres_desk) == 3
+
+
 async def test_some_receipts_of_others_are_told_from_our_own(postgres_desk: PostgresDesk) -> None:
     desk = postgres_desk
     async with transaction(desk.ledger) as tx:

@@ -13,32 +13,59 @@ from landfast.domain.lane import LanePlace
 from landfast.domain.lane_memory import LaneMark, LaneState, StateKey
 from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import limits
+from landfast.ledgers.driven import Alarm, Driven
 from landfast.ledgers.lane import Lane, Lanes
-from landfast.ports.ledger import LedgerTransaction, Scope, Transaction
+from landfast.ports.ledger import DrivenTransaction, LedgerTransaction, Scope, Transaction
+from landfast.thread_calls import Call, finish
 
 T = TypeVar("T")
 
 
 class LanedTransaction:
-    """A LedgerTransaction around one whose coroutines block and never suspend. Each call is one trip to the thread.
+    """A LedgerTransaction around one whose coroutines block and never suspend. Each call is one trip to the thread;
+    `drive` is one for all of it, and what a worker does.
 
     `hang_up` is called on the loop when a handler still runs at the rollback, or when nobody answers: it cuts the
-    connection, so that the database frees the receipt at once, and the handler fails at its next statement."""
+    connection, so that the database frees the receipt at once, and the handler fails at its next statement. `begin`
+    runs in the thread before anything else does. `gone` is called on the loop once all of it is over."""
 
-    def __init__(self, inner: LedgerTransaction, lane: Lane, lanes: Lanes, *, hang_up: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        inner: LedgerTransaction,
+        lane: Lane,
+        lanes: Lanes,
+        *,
+        hang_up: Callable[[], None],
+        begin: Callable[[], Coroutine[Any, Any, None]] | None = None,
+        gone: Callable[[], None] = lambda: None,
+    ) -> None:
         self._inner = inner
         self._lane = lane
         self._lanes = lanes
         self._hang_up = hang_up
+        self._begin = begin
+        self._gone = gone
         self._rolling_back: asyncio.Task[None] | None = None
+        self._alarm: Alarm | None = None
         self._is_over = False
 
     @property
-    def lane(self) -> Lane:
-        return self._lane
+    def lane(self) -> LanedTransaction:
+        return self
+
+    def start(self, function: Callable[[], Any], *, is_async: bool) -> Call:
+        return self._lane.start(function, is_async=is_async)
+
+    def drive(self, work: Callable[[DrivenTransaction], Coroutine[Any, Any, Any]]) -> Call:
+        driven = self._driven()
+        self._alarm = Alarm(driven, self._hang_up)
+        return self._lane.start(lambda: finish(work(driven)))
+
+    async def leave(self) -> None:
+        self._let_go()
 
     async def scope(self) -> Scope:
-        return _LanedScope(await self._lane.run(self._inner.scope), self._lane)
+        return _LanedScope(await self._go(self._inner.scope), self._lane)
 
     async def reserve(
         self, keys: Sequence[ReceiptKey], *, forced: frozenset[ReceiptKey] = frozenset()
@@ -71,7 +98,7 @@ class LanedTransaction:
         arrivals: Sequence[Arrived] = (),
     ) -> None:
         try:
-            await self._own(lambda: self._inner.commit(results=results, effects=effects, arrivals=arrivals))
+            await self._go(lambda: self._inner.commit(results=results, effects=effects, arrivals=arrivals))
         except asyncio.CancelledError as error:
             # The thread goes on with it: whether it committed is not known here.
             raise CommitUnknownError("ledger: cancelled while COMMIT was under way") from error
@@ -81,6 +108,7 @@ class LanedTransaction:
         if self._is_over:
             return
         is_left_running = self._lane.has_handler
+        self._silence_alarm()
         if self._rolling_back is None:
             if is_left_running:
                 self._hang_up()
@@ -90,7 +118,26 @@ class LanedTransaction:
 
     async def _go(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """A statement of Landfast's own inside of the transaction."""
-        return await self._own(work)
+
+        async def all_of_it() -> T:
+            await self._begin_once()
+            return await work()
+
+        return await self._own(all_of_it)
+
+    async def _begin_once(self) -> None:
+        """In the thread."""
+        if self._begin is None:
+            return
+        begin, self._begin = self._begin, None  # first, because it may send its statements the same way
+        try:
+            await begin()
+        except BaseException:
+            self._begin = begin
+            raise
+
+    def _driven(self) -> Driven:
+        return Driven(self._inner, self, self._begin_once)
 
     async def _own(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Statements of Landfast's own. A thread that waits for an answer cannot be cancelled, and a network that
@@ -108,9 +155,16 @@ class LanedTransaction:
             self._let_go()
 
     def _let_go(self) -> None:
+        self._silence_alarm()
         if not self._is_over:
             self._is_over = True
             self._lanes.give_back(self._lane)
+            self._gone()
+
+    def _silence_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
 
 
 class _LanedScope:

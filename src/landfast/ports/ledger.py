@@ -97,7 +97,18 @@ class Scope(Protocol):
 class Lane(Protocol):
     """The thread that has a transaction from BEGIN to COMMIT. Statements in it block, and never suspend a coroutine."""
 
-    def start(self, function: Callable[[], Any], *, is_async: bool) -> Call: ...
+    def start(self, function: Callable[[], Any], *, is_async: bool) -> Call:
+        """The handler of one event, by itself. A trip to the thread and back takes about as long as a statement."""
+        ...
+
+    def drive(self, work: Callable[[DrivenTransaction], Coroutine[Any, Any, Any]]) -> Call:
+        """All of a transaction in one trip, handlers too, until it is committed or rolled back. What `work` is given
+        belongs to the thread, and to `work` alone."""
+        ...
+
+    async def leave(self) -> None:
+        """After `drive`, once that has ended: what comes after a COMMIT, and the thread is free for others."""
+        ...
 
 
 class LedgerTransaction(Protocol):
@@ -178,6 +189,14 @@ class LedgerTransaction(Protocol):
     async def rollback(self) -> None:
         """Give everything back. Safe after any error, and twice. It never waits for a handler that still runs in the
         lane: it hangs up, and the lane cleans up when its function returns."""
+        ...
+
+
+class DrivenTransaction(LedgerTransaction, Protocol):
+    """A transaction as its own thread has it: its coroutines block, and never suspend."""
+
+    def call(self, function: Callable[[], Any], *, is_async: bool) -> Any:
+        """The handler that the last scope was made for, here and now."""
         ...
 
 

@@ -150,7 +150,7 @@ async def invoke(
     if lane is None and is_async:
         calls = _on_loop(function, deadline, watch, handler, then)
     else:
-        whole = _with(function, then, is_async=is_async)
+        whole = followed(function, then, is_async=is_async)
         call = threads.start(whole) if lane is None else lane.start(whole, is_async=is_async)
         calls = _in_thread(call, deadline, threads, watch.hung)
     result, error = await calls
@@ -173,7 +173,7 @@ async def close_scope(scope: Scope, deadline: float) -> None:
         raise HandlerRaisedError(error) from error
 
 
-def _with(function: Callable[[], Any], then: Then | None, *, is_async: bool) -> Callable[[], Any]:
+def followed(function: Callable[[], Any], then: Then | None, *, is_async: bool) -> Callable[[], Any]:
     if then is None:
         return function
     if not is_async:
@@ -233,18 +233,23 @@ async def _end_with_its_worker(task: asyncio.Task[None]) -> None:
 
 
 async def _in_thread(call: Call, deadline: float, threads: Threads, hung: Callable[[], None]) -> Ending:
-    loop = asyncio.get_running_loop()
     try:
         finished, _ = await asyncio.wait({call.ended}, timeout=deadline)
     except asyncio.CancelledError:
-        loop.call_later(CANCEL_GRACE_SECONDS, _outlives_its_worker, call)
+        left_by_its_worker(call)
         raise
-    if finished:
-        return call.ended.result()
-    # A thread cannot be cancelled. Its transaction is taken away now; if it never ends, its process must.
+    return call.ended.result() if finished else (None, overran(call, deadline, threads, hung))
+
+
+def overran(call: Call, deadline: float, threads: Threads, hung: Callable[[], None]) -> DeadlineError:
+    """A thread cannot be cancelled. Its transaction is taken away now; if it never ends, its process must."""
     threads.overran(call)
-    loop.call_later(CANCEL_GRACE_SECONDS, _give_up_thread, call, threads, hung)
-    return None, _late(deadline, _stack_of(call))
+    asyncio.get_running_loop().call_later(CANCEL_GRACE_SECONDS, _give_up_thread, call, threads, hung)
+    return _late(deadline, _stack_of(call))
+
+
+def left_by_its_worker(call: Call) -> None:
+    asyncio.get_running_loop().call_later(CANCEL_GRACE_SECONDS, _outlives_its_worker, call)
 
 
 def _give_up_thread(call: Call, threads: Threads, hung: Callable[[], None]) -> None:

@@ -8,35 +8,32 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from landfast.domain.arrival import Arrived
-from landfast.domain.effect import StagedEffect
 from landfast.domain.errors import LedgerUnavailableError, UserError
 from landfast.domain.ids import NO_INBOX, InboxId
-from landfast.domain.lane_memory import StateKey
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.domain.response import kept_result
 from landfast.ports.clock import Clock
 from landfast.ports.ledger import LedgerTransaction, ReceiptStore, Scope
 from landfast.processing import calls
 from landfast.processing.fairness.pace import GROUP_SECONDS_AT_MOST
+from landfast.processing.handled import Handled, arrivals_of, results_of
 from landfast.processing.handlers.error_text import name_of, text_of
 from landfast.processing.handlers.registry import Handler, Registry
-from landfast.processing.handlers.results import encoded_result
 from landfast.processing.handlers.stage import Stage
 from landfast.processing.handlers.threads import Threads
-from landfast.processing.handlers.transaction import BlockingTransaction, Transaction, lend
+from landfast.processing.handlers.transaction import lend
 from landfast.processing.handlers.writes import WriteFailedError, Writes
-from landfast.processing.invoke import HandlerRaisedError, Watch, close_scope, invoke
+from landfast.processing.invoke import HandlerRaisedError, Watch
 from landfast.processing.lane_rules import LaneRules
-from landfast.processing.work import Buried, Done, Parked, Result, Spent, Superseded, Work
+from landfast.processing.trip import Caller, OnTheLoop, OverranError, in_one_trip
+from landfast.processing.work import Result, Work
 
-SUPERSEDED_NOTE = b'{"landfast":"superseded"}'
-"""The result in a receipt without a handler: whoever finds it says the same of the event."""
+T = TypeVar("T")
 
 
 class StumbledError(Exception):
@@ -47,58 +44,6 @@ class StumbledError(Exception):
         self.work = work
         self.error = error
         self.seconds = seconds
-
-
-@dataclass(slots=True)
-class Handled:
-    """What ran inside the transaction, to be committed with it."""
-
-    seconds: dict[ReceiptKey, float] = field(default_factory=dict)
-    results: list[tuple[ReceiptKey, bytes]] = field(default_factory=list)
-    effects: list[StagedEffect] = field(default_factory=list)
-    late: frozenset[ReceiptKey] = frozenset()
-    """Those whose lane had gone on without them."""
-    unused: set[ReceiptKey] = field(default_factory=set)
-    """Of handlers that wrote nothing here and staged nothing, and did not say that they would not."""
-    moved: set[ReceiptKey] = field(default_factory=set)
-    """Of those after which an entity is in another state."""
-    superseded: set[ReceiptKey] = field(default_factory=set)
-    kept: dict[Work, Parked | Spent] = field(default_factory=dict)
-    """Those that their lifecycle kept from running."""
-
-    def set_aside(self, work: Work, verdict: Superseded | Parked | Spent) -> None:
-        if isinstance(verdict, Superseded):
-            self.superseded.add(work.receipt)
-            self.results.append((work.receipt, SUPERSEDED_NOTE))
-        else:
-            self.kept[work] = verdict
-
-    def let_out(self, key: StateKey) -> list[Work]:
-        """Those to look at again, because their entity has just moved. They are kept no longer: each is looked at once
-        for all the moves before its turn, or it would run as often."""
-        found = [work for work, kept in self.kept.items() if isinstance(kept, Parked) and kept.step.key == key]
-        for work in found:
-            del self.kept[work]
-        return found
-
-    @property
-    def is_nothing(self) -> bool:
-        """All of them were kept from running: there is nothing to commit."""
-        return bool(self.kept) and not self.seconds and not self.superseded
-
-    def has_reached(self, work: Work) -> bool:
-        """Whether its receipt is to be committed."""
-        return work.receipt in self.seconds or work.receipt in self.superseded
-
-    def note(self, receipt: ReceiptKey, lent: Transaction | BlockingTransaction, stage: Stage, result: Any) -> None:
-        """What the handler has asked for and what it returned. HandlerRaisedError where either cannot be committed."""
-        try:
-            lent.check_awaited()
-        except UserError as error:
-            raise HandlerRaisedError(error) from error
-        if result is not None:
-            self.results.append((receipt, encoded_result("handler", result)))
-        self.effects.extend(stage.staged.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,42 +66,73 @@ class Transactor:
         Crash before the COMMIT: no receipt, no writes, the next claim starts afresh. After it: the next claim finds the
         receipts and only settles.
         """
+        writes = Writes(is_apart=is_apart or handler.has_rules)
         tx = await self.ledger.begin(deadline=handler.deadline, isolation=handler.isolation)
+        found, handled = await self._in_its_place(
+            tx, lambda tx, caller: self._all_of_it(tx, works, writes, caller), handler.deadline
+        )
+        if handled.has_committed:
+            ours = [work for work in works if found[work.receipt] is None]
+            if handled.effects or any(work.arrival for work in ours):
+                self.staged.set()
+            if handler.answers:
+                self.answered()
+        return results_of(works, found, handled)
+
+    async def _all_of_it(
+        self, tx: LedgerTransaction, works: Sequence[Work], writes: Writes, caller: Caller
+    ) -> tuple[dict[ReceiptKey, Receipt | None], Handled]:
+        """On the loop, or in the thread of the transaction."""
         try:
             found = await self._reserve(tx, works)
             ours = [work for work in works if found[work.receipt] is None]
             rules = LaneRules(self.clock.now())
             await rules.lock(tx, ours)
-            handled = await self._handle(tx, ours, rules, Writes(is_apart=is_apart or handler.has_rules))
+            handled = await self._handle(tx, ours, rules, writes, caller)
             if handled.is_nothing and len(ours) == len(works):  # receipts that were found are younger now
                 await tx.rollback()
-                return _results(works, found, handled)
+                return found, handled
             with _lost_after(handled, ours):
                 await self._withdraw(tx, ours, handled, rules)
                 await rules.write(tx)
-                await tx.commit(results=handled.results, effects=handled.effects, arrivals=_arrivals(ours, handled))
+                caller.check()
+                await tx.commit(results=handled.results, effects=handled.effects, arrivals=arrivals_of(ours, handled))
         except BaseException:
             await tx.rollback()
             raise
-        if handled.effects or any(work.arrival for work in ours):
-            self.staged.set()
-        if handler.answers:
-            self.answered()
-        return _results(works, found, handled)
+        handled.has_committed = True
+        return found, handled
+
+    async def _in_its_place(
+        self,
+        tx: LedgerTransaction,
+        work: Callable[[LedgerTransaction, Caller], Coroutine[Any, Any, T]],
+        deadline: float,
+    ) -> T:
+        if tx.lane is None:
+            return await work(tx, OnTheLoop(self.threads, self.watch))
+        try:
+            return await in_one_trip(tx, work, tx.lane, deadline=deadline, threads=self.threads, hung=self.watch.hung)
+        except OverranError as overran:
+            raise StumbledError(overran.work, overran.error, overran.work.handler.deadline) from overran.error
 
     async def rehearse(self, work: Work, *, first: Work, last: Work) -> Handled | Outcome:
         """As `transact`, of one event, but all of it is rolled back: what was asked for, or what the receipt says that
         is there already. `first` and `last` run around it, in the same transaction."""
+        # What an operator asks for is what the handler would do: its rules for its lane have no say in that.
+        plain = [replace(each, newest=None, step=None) for each in (first, work, last)]
         tx = await self.ledger.begin(deadline=work.handler.deadline, isolation=work.handler.isolation)
+        shortest = min(each.handler.deadline for each in plain)
+        return await self._in_its_place(tx, lambda tx, caller: self._rehearsed(tx, plain, caller), shortest)
+
+    async def _rehearsed(self, tx: LedgerTransaction, plain: Sequence[Work], caller: Caller) -> Handled | Outcome:
         try:
-            receipt = (await self._reserve(tx, [work]))[work.receipt]
+            receipt = (await self._reserve(tx, plain[1:2]))[plain[1].receipt]
             if receipt is not None:
                 return receipt.outcome
             rules = LaneRules(self.clock.now())
-            # What an operator asks for is what the handler would do: its rules for its lane have no say in that.
-            plain = [replace(each, newest=None, step=None) for each in (first, work, last)]
             await rules.lock(tx, plain[1:2])
-            parts = [await self._handle(tx, [each], rules, Writes(is_apart=True)) for each in plain]
+            parts = [await self._handle(tx, [each], rules, Writes(is_apart=True), caller) for each in plain]
             await tx.check()
         finally:
             await tx.rollback()
@@ -168,7 +144,9 @@ class Transactor:
         forced = frozenset(work.receipt for work in works if work.claim.forced)
         return dict(zip(keys, await tx.reserve(keys, forced=forced), strict=True))
 
-    async def _handle(self, tx: LedgerTransaction, works: Sequence[Work], rules: LaneRules, writes: Writes) -> Handled:
+    async def _handle(
+        self, tx: LedgerTransaction, works: Sequence[Work], rules: LaneRules, writes: Writes, caller: Caller
+    ) -> Handled:
         handled, spent, waiting = Handled(late=rules.late), 0.0, deque(works)
         while waiting:
             work = waiting.popleft()
@@ -179,12 +157,15 @@ class Transactor:
                 scope = await tx.scope()
             started = self.clock.monotonic()
             writes.owner, writes.is_last = work, not waiting or spent > GROUP_SECONDS_AT_MOST
+            caller.begins(work)
             try:
-                await self._run(tx, scope, work, handled, writes, rules.state(work))
+                await self._run(tx, scope, work, handled, writes, rules.state(work), caller)
             except HandlerRaisedError as raised:
                 raise StumbledError(work, raised.error, self.clock.monotonic() - started) from raised.error
             except WriteFailedError as failed:
                 raise StumbledError(failed.owner, failed.error, self.clock.monotonic() - started) from failed.error
+            finally:
+                caller.ended()
             handled.seconds[work.receipt] = self.clock.monotonic() - started
             if (moved := rules.ran(work)) is not None:
                 handled.moved.add(work.receipt)
@@ -196,24 +177,22 @@ class Transactor:
         return handled
 
     async def _run(
-        self, tx: LedgerTransaction, scope: Scope, work: Work, handled: Handled, writes: Writes, state: str | None
+        self,
+        tx: LedgerTransaction,
+        scope: Scope,
+        work: Work,
+        handled: Handled,
+        writes: Writes,
+        state: str | None,
+        caller: Caller,
     ) -> None:
-        handler, lane = work.handler, tx.lane
+        handler = work.handler
         event = replace(work.event, late=True) if work.receipt in handled.late else work.event
         stage = self._stage(work)
-        lent = lend(scope, stage, writes, state=state, is_async=handler.is_async, is_in_lane=lane is not None)
+        lent = lend(scope, stage, writes, state=state, is_async=handler.is_async, is_in_lane=tx.lane is not None)
         try:
-            result = await invoke(
-                calls.traced(work, calls.of(handler, event, lent)),
-                is_async=handler.is_async,
-                deadline=handler.deadline,
-                threads=self.threads,
-                watch=self.watch,
-                handler=handler.name,
-                lane=lane,
-                then=lent.conclude,
-            )
-            await close_scope(scope, handler.deadline)
+            function = calls.traced(work, calls.of(handler, event, lent))
+            result = await caller.call(handler, function, scope, lent.conclude)
         except HandlerRaisedError:
             writes.check(has_raised=True)  # what has failed may be the write of an event before it
             raise
@@ -244,40 +223,6 @@ def _lost_after(handled: Handled, works: Sequence[Work]) -> Iterator[None]:
         if not ran:
             raise
         raise StumbledError(ran[-1], error, handled.seconds[ran[-1].receipt]) from error
-
-
-def _results(works: Sequence[Work], found: dict[ReceiptKey, Receipt | None], handled: Handled) -> dict[Work, Result]:
-    results: dict[Work, Result] = {}
-    for work in works:
-        receipt = found[work.receipt]
-        if receipt is not None:
-            results[work] = _found(receipt)
-        elif work in handled.kept:
-            results[work] = handled.kept[work]
-        elif work.receipt in handled.superseded:
-            results[work] = Done(ran=False, is_superseded=True)
-        elif work.receipt in handled.seconds:
-            results[work] = Done(
-                handled.seconds[work.receipt],
-                late=work.receipt in handled.late,
-                wrote=work.receipt not in handled.unused,
-                has_moved=work.receipt in handled.moved,
-            )
-    return results
-
-
-def _arrivals(works: Sequence[Work], handled: Handled) -> list[Arrived]:
-    """What others may wait for, of the events whose handlers ran."""
-    return [work.arrival for work in works if work.arrival is not None and work.receipt in handled.seconds]
-
-
-def _found(receipt: Receipt) -> Done | Buried:
-    """By somebody before us, who may have died before it could tell what it moved."""
-    if receipt.outcome is not Outcome.DONE:
-        return Buried(receipt.result or b"{}")
-    if receipt.result == SUPERSEDED_NOTE:
-        return Done(ran=False, is_superseded=True)
-    return Done(ran=False, has_moved=True)
 
 
 def _answer(result: Any, work: Work) -> Any:

@@ -20,12 +20,13 @@ from landfast.domain.outcome import Claim, NextRun, Outcome
 from landfast.domain.summary import EventRecord
 from landfast.ports.clock import Clock
 from landfast.ports.ledger import ReceiptStore
+from landfast.processing.handled import Handled
 from landfast.processing.handlers.error_text import name_of, shown_trace, source_line, text_of
 from landfast.processing.handlers.registry import Handler, Registry
 from landfast.processing.handlers.threads import Threads
 from landfast.processing.invoke import Watch
 from landfast.processing.prepare import Preparation
-from landfast.processing.transact import Handled, StumbledError, Transactor
+from landfast.processing.transact import StumbledError, Transactor
 from landfast.processing.work import Work
 from landfast.proving import row_counts
 from landfast.proving.hooks.outward import watch_outward

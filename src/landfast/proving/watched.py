@@ -202,11 +202,28 @@ class _WatchedTransaction:
 
         return call
 
+    @property
+    def lane(self) -> Any:
+        lane = self._transaction.lane
+        return None if lane is None else _WatchedLane(lane, self._run)
+
     async def scope(self) -> Any:
         return _WatchedScope(await self._transaction.scope(), self._run)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transaction, name)
+
+
+class _WatchedLane:
+    def __init__(self, lane: Any, run: Run) -> None:
+        self._lane = lane
+        self._run = run
+
+    def drive(self, work: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
+        return self._lane.drive(lambda driven: work(_WatchedTransaction(driven, self._run)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lane, name)
 
 
 @runtime_checkable

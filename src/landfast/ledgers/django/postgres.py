@@ -12,15 +12,13 @@ from landfast.domain.errors import HandlerEndedTransactionError, LedgerUnavailab
 from landfast.ledgers import control
 from landfast.ledgers.django.connection import DjangoConnection
 from landfast.ledgers.django.fence import Fence
-from landfast.ledgers.postgres import rows
+from landfast.ledgers.postgres import libpq, rows
 from landfast.ledgers.postgres.dbapi import DbapiStatements
 from landfast.ledgers.postgres.said_settings import names_set
 from landfast.thread_calls import finish
 
 _IDLE, _ACTIVE, _UNKNOWN = 0, 1, 4
 """libpq's states of a transaction; the others are inside of one."""
-_DONE = (1, 2)
-"""libpq's results that are no errors: of a command, and of rows."""
 _SHIELDED = ("commit", "rollback", "set_autocommit", "set_isolation_level")
 
 
@@ -65,18 +63,8 @@ class PostgresConnection(DjangoConnection):
         return not self._is_inline and self.wrapper.Database.__name__ == "psycopg"
 
     def say(self, text: str) -> str:
-        """Statements without values, in one round trip; the command tag of the last. Not by a cursor: psycopg would
-        send a BEGIN of its own first."""
-        from psycopg import errors
-
-        raw = self.raw
-        encoding = raw.info.encoding
-        with raw.lock:  # as a cursor has it: a thread that a handler left behind may have the connection, too
-            result = raw.pgconn.exec_(text.encode(encoding))
-        if result.status not in _DONE:
-            raise errors.error_from_result(result, encoding)
-        tag: bytes = result.command_status or b""
-        return tag.decode(encoding)
+        """Statements without values, in one round trip; the command tag of the last."""
+        return libpq.say(self.raw, text)
 
     def commit_saying(self, text: str) -> str:
         """Django commits, and where it tells psycopg to, this is sent, which has COMMIT at its end; its command tag."""

@@ -1,4 +1,4 @@
-"""A transaction on Django's connection, as the loop sees it: three trips to its thread for one event."""
+"""A transaction on Django's connection, as the loop sees it, and as its thread does."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from landfast.domain.errors import CommitUnknownError, LedgerUnavailableError, S
 from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import control, limits
 from landfast.ledgers.django.lanes import DjangoLane, DjangoLanes
+from landfast.ledgers.driven import Driven
 from landfast.ledgers.laned import LanedTransaction
 from landfast.ports.ledger import LedgerTransaction, Transaction
 from landfast.thread_calls import Call, finish
@@ -41,20 +42,22 @@ class DjangoTransaction(LanedTransaction):
     to be done before and after a handler is done on the same trip."""
 
     def __init__(self, inner: Begins, lane: DjangoLane, lanes: DjangoLanes, handle: Transaction) -> None:
-        super().__init__(inner, lane, lanes, hang_up=lane.connection.hang_up)
+        super().__init__(inner, lane, lanes, hang_up=lane.connection.hang_up, begin=inner.begin_now)
         self._begins = inner
         self._django = lane
         self._handle = handle
-        self._has_begun = False
         lane.connection.fence.is_over = False
 
-    @property
-    def lane(self) -> DjangoTransaction:  # type: ignore[override]  # what handlers need of a Lane is `start`
-        return self
-
     def start(self, function: Callable[[], Any], *, is_async: bool) -> Call:
-        handler = partial(self._django.wait_for, function) if is_async else function
-        return self._django.start(lambda: self._handled(handler))
+        return self._django.start(lambda: self.handled(function, is_async=is_async))
+
+    async def leave(self) -> None:
+        """Hooks of the handlers' have a trip of their own, because how long they take is no matter of the COMMIT."""
+        try:
+            if self._django.connection.has_hooks:
+                await self._run_hooks()
+        finally:
+            self._let_go()
 
     async def scope(self) -> DjangoScope:
         return DjangoScope(self._handle, self._django)
@@ -68,18 +71,13 @@ class DjangoTransaction(LanedTransaction):
     ) -> None:
         if self._is_over:
             raise control.ended()
-        connection = self._django.connection
         try:
             work = partial(self._inner.commit, results=results, effects=effects, arrivals=arrivals)
             await self._go(work, silence=CommitUnknownError("ledger: no answer to COMMIT"))
         except asyncio.CancelledError as error:
             # The thread goes on with it: whether it committed is not known here.
             raise CommitUnknownError("ledger: cancelled while COMMIT was under way") from error
-        try:
-            if connection.has_hooks:
-                await self._run_hooks()
-        finally:
-            self._let_go()
+        await self.leave()
 
     async def bury(
         self, tombstones: Sequence[Receipt], *, forced: frozenset[ReceiptKey] = frozenset()
@@ -112,18 +110,12 @@ class DjangoTransaction(LanedTransaction):
             self._hang_up()
             raise (silence or LedgerUnavailableError("ledger: the database does not answer")) from error
 
-    async def _begin_once(self) -> None:
-        if self._has_begun:
-            return
-        self._has_begun = True  # first, because it sends its statements the same way
-        try:
-            await self._begins.begin_now()
-        except BaseException:
-            self._has_begun = False
-            raise
+    def _driven(self) -> Driven:
+        return DrivenDjango(self._inner, self, self._begin_once)
 
-    def _handled(self, handler: Callable[[], Any]) -> Any:
+    def handled(self, function: Callable[[], Any], *, is_async: bool) -> Any:
         """In the thread."""
+        handler = partial(self._django.wait_for, function) if is_async else function
         connection = self._django.connection
         finish(self._begin_once())
         finish(self._inner.scope())  # what the handler before it has set is undone
@@ -140,6 +132,16 @@ class DjangoTransaction(LanedTransaction):
         finished, _ = await asyncio.wait({call.ended}, timeout=HOOKS_SECONDS)
         if not finished:
             telemetry.warn("commit_hooks_still_run", seconds=HOOKS_SECONDS)
+
+
+class DrivenDjango(Driven):
+    lane: DjangoTransaction
+
+    def call(self, function: Callable[[], Any], *, is_async: bool) -> Any:
+        return self.lane.handled(function, is_async=is_async)
+
+    async def scope(self) -> DjangoScope:
+        return await self.lane.scope()
 
 
 class DjangoScope:

@@ -52,8 +52,7 @@ class DjangoPostgresTransaction(PostgresTransaction):
 class DjangoWire:
     """A Wire. All of it runs in the thread of the connection."""
 
-    lane: Any = "a thread"
-    """So that nothing of it is awaited on the loop."""
+    blocks = True
     transaction: DjangoTransaction
 
     def __init__(self, connection: PostgresConnection, *, may_keep: bool) -> None:
@@ -76,6 +75,8 @@ class DjangoWire:
                 # An idle connection that died meanwhile. Nothing has happened yet, so begin on another one.
                 self._connection.drop()
                 await self._begin(statements)
+
+    send_with_next = send
 
     @property
     def teller(self) -> DjangoWire | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -152,3 +154,14 @@ def _fault(error: BaseException) -> Fault:
     if state.startswith(_INFRASTRUCTURE):
         return Fault.INFRASTRUCTURE
     return Fault.SCHEMA if state in _SCHEMA else Fault.OTHER
+
+
+@contextmanager
+def own_statement() -> Iterator[None]:
+    """Whatever is wrong with a statement of Landfast's own is not the handler's fault."""
+    try:
+        yield
+    except ANY as error:
+        if is_conflict(error):
+            raise
+        raise own(error) from error

@@ -17,7 +17,7 @@ from landfast.ledgers import control, limits
 from landfast.ledgers.postgres import faults
 from landfast.ledgers.postgres.handle import PostgresHandle
 from landfast.ledgers.postgres.telling import Statements, statements_of
-from landfast.ports.ledger import Lane, Scope
+from landfast.ports.ledger import Scope
 
 if TYPE_CHECKING:
     from asyncpg import Record
@@ -67,10 +67,16 @@ class Wire(Protocol):
     """Errors are the driver's own, and `faults.ANY` has them all, unless it says otherwise."""
 
     @property
-    def lane(self) -> Lane | None: ...
+    def blocks(self) -> bool:
+        """None of its coroutines suspends: they run in a lane."""
+        ...
 
     async def send(self, statements: Sequence[str]) -> None:
         """Several without values, in one round trip where the driver can."""
+        ...
+
+    async def send_with_next(self, statements: Sequence[str]) -> None:
+        """The same at once, or together with the `fetch` that comes next."""
         ...
 
     async def fetch(self, query: str, *values: Any) -> Sequence[Row]:
@@ -121,7 +127,7 @@ class Wire(Protocol):
 class AsyncpgWire:
     """A connection of Landfast's own pool."""
 
-    lane = None
+    blocks = False
 
     def __init__(self, pool: Pool[Record], connection: PoolConnectionProxy[Record], *, may_keep: bool) -> None:
         """`may_keep` says whether the server may keep statements for the connection."""
@@ -136,6 +142,8 @@ class AsyncpgWire:
 
     async def send(self, statements: Sequence[str]) -> None:
         await self._connection.execute("; ".join(statements), timeout=limits.ANSWER_WAIT)
+
+    send_with_next = send
 
     async def fetch(self, query: str, *values: Any) -> Sequence[Record]:
         return await self._connection.fetch(query, *values, timeout=limits.ANSWER_WAIT)

@@ -12,7 +12,7 @@ from landfast.domain import isolation as levels
 from landfast.domain.errors import ConfigError
 from landfast.domain.fault import Fault
 from landfast.ledgers import limits
-from landfast.ledgers.lane import Lane, Lanes, soon
+from landfast.ledgers.lane import Lane, Lanes
 from landfast.ledgers.laned import LanedTransaction
 from landfast.ledgers.postgres import faults, store
 from landfast.ledgers.postgres.foreign_errors import diagnose, translating
@@ -108,13 +108,15 @@ class PsycopgLaned(LanedTransaction):
     """To give a handler its connection, and to look at what it left, sends nothing: that needs no trip to the thread,
     and a trip costs as much as a statement."""
 
-    def __init__(self, wire: BlockingPsycopgWire, inner: PostgresTransaction, lane: Lane, lanes: Lanes) -> None:
-        super().__init__(inner, lane, lanes, hang_up=wire.hang_up)
+    def __init__(
+        self, wire: BlockingPsycopgWire, inner: PostgresTransaction, lane: Lane, lanes: Lanes, **how: Any
+    ) -> None:
+        super().__init__(inner, lane, lanes, hang_up=wire.hang_up, **how)
         self._wire = wire
         self._transaction = inner
 
     async def scope(self) -> Scope:
-        if self._wire.settings_may_differ:
+        if self._wire.settings_may_differ or not self._wire.is_connected:
             return await super().scope()
         return finish(self._transaction.scope())
 
@@ -129,21 +131,14 @@ class BlockingPsycopgLedger(PsycopgLedger):
     async def begin(  # type: ignore[override]  # as the port has it, in a lane
         self, *, deadline: float, isolation: str | None = None
     ) -> LedgerTransaction:
+        """Nothing is asked of the pool before the receipts are: that is the first thing that needs the thread."""
+        level = levels.level(isolation)
         await self._places.acquire()
         lane = self._lanes.take()
-        beginning = asyncio.ensure_future(
-            lane.run(partial(self._begin_in, lane, deadline=deadline, isolation=levels.level(isolation)))
-        )
-        try:
-            wire, inner = await asyncio.shield(beginning)
-        except asyncio.CancelledError:
-            beginning.add_done_callback(partial(self._undo, lane))
-            raise
-        except BaseException:
-            self._lanes.give_back(lane)
-            self._places.release()
-            raise
-        return self._laned(wire, inner, lane)
+        wire = BlockingPsycopgWire(self._pool, self._borrow, may_keep=not self._is_pooled)
+        inner = PostgresTransaction(wire, silence=deadline + limits.STOPPED_GRACE, seal=self._seal)
+        begin = partial(inner.begin, level)
+        return PsycopgLaned(wire, inner, lane, self._lanes, begin=begin, gone=self._places.release)
 
     async def open(self) -> None:
         _check_is_of_this_process(self._pool, self._named)
@@ -155,37 +150,18 @@ class BlockingPsycopgLedger(PsycopgLedger):
             await asyncio.to_thread(self._pool.close)
         await super().close()
 
-    async def _begin_in(
-        self, lane: Lane, *, deadline: float, isolation: str
-    ) -> tuple[BlockingPsycopgWire, PostgresTransaction]:
+    def _borrow(self) -> psycopg.Connection[Any]:
         """In the lane."""
         if self._pool.closed:
             self._check_usable()
             self._has_opened = True
             self._pool.open()
-        wire = BlockingPsycopgWire(self._pool, self._borrow(), lane, may_keep=not self._is_pooled)
-        return wire, await self._begun(wire, deadline=deadline, isolation=isolation)
-
-    def _borrow(self) -> psycopg.Connection[Any]:
         try:
             with translating():
                 connection: psycopg.Connection[Any] = self._pool.getconn(timeout=limits.ANSWER_WAIT)
                 return connection
         except faults.ANY as error:
             raise faults.unavailable(error) from error
-
-    def _undo(self, lane: Lane, beginning: asyncio.Future[tuple[BlockingPsycopgWire, PostgresTransaction]]) -> None:
-        """Whoever wanted it was cancelled, and it has begun all the same."""
-        if beginning.cancelled() or beginning.exception() is not None:
-            self._lanes.give_back(lane)
-            self._places.release()
-            return
-        wire, inner = beginning.result()
-        self._undoing = asyncio.ensure_future(self._laned(wire, inner, lane).rollback())
-
-    def _laned(self, wire: BlockingPsycopgWire, inner: PostgresTransaction, lane: Lane) -> PsycopgLaned:
-        wire.gone = partial(soon, asyncio.get_running_loop(), self._places.release)
-        return PsycopgLaned(wire, inner, lane, self._lanes)
 
 
 def _check_is_of_this_process(pool: Any, named: str) -> None:

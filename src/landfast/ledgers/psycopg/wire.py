@@ -7,7 +7,7 @@ import contextlib
 import os
 import socket
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -15,8 +15,7 @@ from psycopg.rows import dict_row
 
 from landfast.domain.errors import CommitUnknownError, LedgerUnavailableError
 from landfast.ledgers import control, limits
-from landfast.ledgers.lane import Lane
-from landfast.ledgers.postgres import faults, rows, said_settings, settings
+from landfast.ledgers.postgres import faults, libpq, rows, said_settings, settings
 from landfast.ledgers.postgres.foreign_errors import translated, translating
 from landfast.ledgers.postgres.said_settings import ROLE
 from landfast.ledgers.postgres.telling import statements_of
@@ -39,18 +38,15 @@ class _Wire:
     _borrow: Callable[[], Coroutine[Any, Any, Any]]
     _put_back: Callable[[], Coroutine[Any, Any, None]]
 
-    def __init__(self, pool: Any, connection: Any, *, may_keep: bool) -> None:
+    def __init__(self, pool: Any, *, may_keep: bool) -> None:
         """`may_keep` says whether the server may keep statements for the connection."""
         self._pool = pool
         self._may_keep = may_keep
-        self.teller = self
-        self._use(connection)
+        self._connection: Any = None
         self._tries = int(pool.max_size)
         """Every connection of the pool may be dead, of a server that was restarted."""
         self._scope: PsycopgHandle | None = None
         self._said: dict[str, str | None] = {}
-        self.gone: Callable[[], None] = lambda: None
-        """Called when the connection is back in its pool."""
         self._is_lost = False
         """It is in a state that nobody else should find, or nothing was heard of a COMMIT: it is closed at the end."""
 
@@ -58,6 +54,10 @@ class _Wire:
         self._connection = connection
         self._own = lending.of_our_own(connection)
         self.statements = statements_of(connection, may_keep=self._may_keep)
+
+    @property
+    def teller(self) -> Self:
+        return self
 
     def examine(self) -> None:
         if self._connection.closed:
@@ -78,11 +78,8 @@ class _Wire:
             self._is_lost = self._is_lost or self._scope.has_left_open or self._scope.is_left_running
             self._scope.end()
 
-    async def connect(self) -> None:
-        """It has one."""
-
     async def renew(self) -> bool:
-        if not self._connection.closed or not self._tries:
+        if not self._connection.closed or not self._tries or self._is_lost:  # the last: we hung up ourselves
             return False
         self._tries -= 1
         await self._put_back()
@@ -95,6 +92,8 @@ class _Wire:
     def hang_up(self) -> None:
         """From any thread, without a lock: the server rolls back for who hangs up."""
         self._is_lost = True
+        if self._connection is None:
+            return
         with (
             contextlib.suppress(OSError, psycopg.Error),
             socket.socket(fileno=os.dup(self._connection.fileno())) as line,
@@ -102,8 +101,16 @@ class _Wire:
             line.shutdown(socket.SHUT_RDWR)
 
     @property
+    def is_connected(self) -> bool:
+        return self._connection is not None
+
+    @property
     def is_open(self) -> bool:
-        return not self._connection.closed and self._connection.pgconn.transaction_status != lending.IDLE
+        return (
+            self.is_connected
+            and not self._connection.closed
+            and self._connection.pgconn.transaction_status != lending.IDLE
+        )
 
     def _cursor(self, kind: Any) -> Any:
         return kind(self._own, row_factory=dict_row)
@@ -114,6 +121,8 @@ class _Wire:
 
     async def send(self, statements: Sequence[str]) -> None:
         await self.tell("; ".join(statements))
+
+    send_with_next = send
 
     async def tell(self, text: str) -> str:
         tag = await self._tell(text)
@@ -153,13 +162,22 @@ class _Wire:
 
 
 class AsyncPsycopgWire(_Wire):
-    lane = None
+    blocks = False
     handle = PsycopgHandle
+
+    def __init__(self, pool: Any, connection: Any, *, may_keep: bool) -> None:
+        super().__init__(pool, may_keep=may_keep)
+        self._use(connection)
+        self.gone: Callable[[], None] = lambda: None
+        """Called when the connection is back in its pool."""
+
+    async def connect(self) -> None:
+        """It has one."""
 
     async def _tell(self, text: str) -> str:
         with translating():
             async with asyncio.timeout(limits.ANSWER_WAIT):
-                return last_tag(await self._cursor(psycopg.AsyncRawCursor).execute(text))
+                return await libpq.say_and_wait(self._connection, text)
 
     async def fetch(self, query: str, *values: Any) -> Sequence[Row]:
         with translating():
@@ -217,15 +235,20 @@ class AsyncPsycopgWire(_Wire):
 class BlockingPsycopgWire(_Wire):
     """Its coroutines never suspend: a lane runs them to their end in one go."""
 
+    blocks = True
     handle = BlockingPsycopgHandle
 
-    def __init__(self, pool: Any, connection: Any, lane: Lane, *, may_keep: bool) -> None:
-        super().__init__(pool, connection, may_keep=may_keep)
-        self.lane = lane
+    def __init__(self, pool: Any, borrow: Callable[[], Any], *, may_keep: bool) -> None:
+        super().__init__(pool, may_keep=may_keep)
+        self._borrow_first = borrow
+
+    async def connect(self) -> None:
+        if self._connection is None:
+            self._use(self._borrow_first())
 
     async def _tell(self, text: str) -> str:
         with translating():
-            return last_tag(self._cursor(psycopg.RawCursor).execute(text))
+            return libpq.say(self._connection, text)
 
     async def fetch(self, query: str, *values: Any) -> Sequence[Row]:
         with translating():
@@ -243,6 +266,8 @@ class BlockingPsycopgWire(_Wire):
             raise self._at_commit(error) from error
 
     async def give_back(self) -> None:
+        if self._connection is None:
+            return
         try:
             if not self._is_lost and self.is_open:
                 self._cursor(psycopg.RawCursor).execute("ROLLBACK")
@@ -253,10 +278,7 @@ class BlockingPsycopgWire(_Wire):
             if self._connection.lock.acquire(timeout=limits.ANSWER_WAIT):  # as above
                 self._connection.pgconn.finish()
                 self._connection.lock.release()
-        try:
-            await self._put_back()
-        finally:
-            self.gone()
+        await self._put_back()
 
     async def _borrow(self) -> Any:
         with translating():
@@ -265,10 +287,3 @@ class BlockingPsycopgWire(_Wire):
     async def _put_back(self) -> None:
         with contextlib.suppress(psycopg.Error, OSError):
             self._pool.putconn(self._connection)
-
-
-def last_tag(cursor: Any) -> str:
-    """Of the last of several statements. psycopg shows the first result first."""
-    while cursor.nextset():
-        pass
-    return cursor.statusmessage or ""

@@ -20,6 +20,8 @@ HANGS_UP_WITHIN = 1.0
 
 
 class Driving(Protocol):
+    blocks: bool
+    """Nothing of it suspends: it runs in a lane."""
     hang_up: Callable[[], None]
     """What to do about a server that does not answer."""
 
@@ -46,6 +48,8 @@ class Driving(Protocol):
 
 class OnTheLoop:
     """In greenlets: whatever waits inside of them suspends the coroutine that asked."""
+
+    blocks = False
 
     def __init__(self) -> None:
         self._going_on: asyncio.Task[Any] | None = None
@@ -80,6 +84,8 @@ class OnTheLoop:
 
 class InALane:
     """Nothing waits: whoever asks is in the lane's thread, and blocks it."""
+
+    blocks = True
 
     def __init__(self) -> None:
         self.hang_up: Callable[[], None] = lambda: None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from landfast.ledgers import limits
-from landfast.ledgers.lane import Lane, Lanes, soon
+from landfast.ledgers.lane import Lanes
 from landfast.ledgers.sqlalchemy.driving import Driving, InALane, OnTheLoop
 from landfast.ledgers.sqlalchemy.fences import Fence
 from landfast.ledgers.sqlalchemy.noticing import RUNNING, Noticing
@@ -26,10 +26,12 @@ class Made:
     begin: Callable[[], Coroutine[Any, Any, None]]
     hang_up: Callable[[], None]
     fence: Fence
+    begins_with_receipts: bool = False
+    """Nobody has to hear of a failure before that, and a trip to the lane is saved."""
 
 
-Makes = Callable[[Driving, Lane | None, Callable[[], None]], Made]
-"""How it is driven, where, and what to call when its connection is back in the pool."""
+Makes = Callable[[Driving, Callable[[], None]], Made]
+"""How it is driven, and what to call when its connection is back in the pool."""
 
 
 class Joining:
@@ -75,7 +77,7 @@ class Joining:
             lent.set_result(None)
             release()
 
-        made = make(OnTheLoop(), None, is_back)
+        made = make(OnTheLoop(), is_back)
         RUNNING.set(made.fence)
         try:
             await made.begin()
@@ -85,12 +87,16 @@ class Joining:
         return made.transaction
 
     async def _in_a_lane(self, make: Makes, release: Callable[[], None]) -> LedgerTransaction:
-        loop, lane = asyncio.get_running_loop(), self._lanes.take()
-        made = make(InALane(), lane, lambda: soon(loop, release))
+        lane = self._lanes.take()
+        made = make(InALane(), lambda: None)
         RUNNING.set(made.fence)
-        transaction = OneTripTransaction(made.transaction, lane, self._lanes, hang_up=made.hang_up)
+        transaction = OneTripTransaction(
+            made.transaction, lane, self._lanes, hang_up=made.hang_up, begin=made.begin, gone=release
+        )
+        if made.begins_with_receipts:
+            return transaction
         try:
-            await lane.run(made.begin)
+            await transaction.begin()
         except BaseException:
             await transaction.rollback()
             raise

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from landfast.domain import isolation as levels
 from landfast.domain.fault import Fault
 from landfast.ledgers import limits
-from landfast.ledgers.lane import Lane
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.postgres.foreign_errors import diagnose
 from landfast.ledgers.postgres.transaction import PostgresTransaction
@@ -39,10 +38,12 @@ class SqlalchemyPostgresLedger(PostgresLedger):
         level, silence = levels.level(isolation), deadline + limits.STOPPED_GRACE
         await self._places.acquire()
 
-        def made(driving: Driving, lane: Lane | None, gone: Callable[[], None]) -> Made:
-            wire = SqlalchemyWire(self._target, driving, lane, gone, may_keep=not self._is_pooled)
+        def made(driving: Driving, gone: Callable[[], None]) -> Made:
+            wire = SqlalchemyWire(self._target, driving, gone, may_keep=not self._is_pooled)
             transaction = PostgresTransaction(wire, silence=silence, seal=self._seal)
-            return Made(transaction, lambda: transaction.begin(level), wire.hang_up, wire.fence)
+            return Made(
+                transaction, lambda: transaction.begin(level), wire.hang_up, wire.fence, begins_with_receipts=True
+            )
 
         return await self._joining.begin(made, self._places.release)
 
@@ -72,9 +73,9 @@ class SqlalchemySqliteLedger(SqliteLedger):
         levels.level(isolation)  # whatever it asks for, SQLite serialises
         await self._lock.acquire()
 
-        def made(driving: Driving, lane: Lane | None, gone: Callable[[], None]) -> Made:
+        def made(driving: Driving, gone: Callable[[], None]) -> Made:
             transaction = SqlalchemySqliteTransaction(
-                self._target, driving, lane, self._writer, self._clock, self._seal, gone
+                self._target, driving, self._writer, self._clock, self._seal, gone
             )
             return Made(transaction, transaction.begin, transaction.hang_up, transaction.fence)
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 from landfast.domain import isolation as levels
 from landfast.ledgers import limits
-from landfast.ledgers.lane import Lane
 from landfast.ledgers.mysql import MysqlLedger, faults
 from landfast.ledgers.sqlalchemy.driving import Driving
 from landfast.ledgers.sqlalchemy.joining import Joining, Made
@@ -32,9 +31,9 @@ class SqlalchemyMysqlLedger(MysqlLedger):
         level, silence = levels.level(isolation), deadline + limits.STOPPED_GRACE
         await self._places.acquire()
 
-        def made(driving: Driving, lane: Lane | None, gone: Callable[[], None]) -> Made:
+        def made(driving: Driving, gone: Callable[[], None]) -> Made:
             transaction = SqlalchemyMysqlTransaction(
-                self._target, driving, lane, gone, silence=silence, seal=self._seal, kill=self._kill
+                self._target, driving, gone, silence=silence, seal=self._seal, kill=self._kill
             )
             return Made(transaction, lambda: transaction.begin(level), transaction.hang_up, transaction.fence)
 

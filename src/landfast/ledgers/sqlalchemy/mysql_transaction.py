@@ -17,7 +17,6 @@ from landfast.domain.lane import LanePlace
 from landfast.domain.lane_memory import LaneMark, LaneState, StateKey
 from landfast.domain.outcome import Receipt, ReceiptKey
 from landfast.ledgers import control, limits, reserving
-from landfast.ledgers.lane import Lane
 from landfast.ledgers.meeting import to_lock
 from landfast.ledgers.mysql import arrivals as mysql_arrivals
 from landfast.ledgers.mysql import faults, implicit, lane_memory, rows
@@ -46,11 +45,12 @@ class SqlalchemyMysqlTransaction:
     """A LedgerTransaction, and what `reserving` decides with. It has a connection of the user's pool until it was
     committed or rolled back."""
 
+    lane = None
+
     def __init__(
         self,
         target: Target,
         driving: Driving,
-        lane: Lane | None,
         gone: Callable[[], None],
         *,
         silence: float,
@@ -59,7 +59,6 @@ class SqlalchemyMysqlTransaction:
     ) -> None:
         """`gone` is called when the connection is back in its pool. `kill` ends a connection at the server, by its
         number: one that is busy with a statement does not look whether its client is still there."""
-        self.lane = lane
         self.fence = Fence()
         self._target = target
         self._driving = driving
@@ -240,7 +239,7 @@ class SqlalchemyMysqlTransaction:
         self.fence.end()
         if self._raw is not None:
             self._raw.cut_off()
-        if self.lane is None:
+        if not self._driving.blocks:
             self._giving_back = asyncio.create_task(self._give_back())
         else:
             finish(self._give_back())  # in its thread, where nothing is awaited

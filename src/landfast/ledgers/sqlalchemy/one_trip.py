@@ -15,14 +15,13 @@ class OneTripTransaction(LanedTransaction):
     """When the handler has returned, its scope is closed and the next one is made before the thread is left. What that
     raises is the handler's own error, as it is for any scope."""
 
-    def __init__(self, inner: LedgerTransaction, lane: Lane, lanes: Lanes, *, hang_up: Callable[[], None]) -> None:
-        super().__init__(inner, lane, lanes, hang_up=hang_up)
+    def __init__(self, inner: LedgerTransaction, lane: Lane, lanes: Lanes, **how: Any) -> None:
+        super().__init__(inner, lane, lanes, **how)
         self._current: _ClosedInItsTrip | None = None
         self._next: Scope | None = None
 
-    @property
-    def lane(self) -> OneTripTransaction:  # type: ignore[override]
-        return self
+    async def begin(self) -> None:
+        await self._own(self._begin_once)
 
     def start(self, function: Callable[[], Any], *, is_async: bool) -> Call:
         return self._lane.start(followed_by(function, self.conclude), is_async=is_async)
@@ -30,7 +29,7 @@ class OneTripTransaction(LanedTransaction):
     async def scope(self) -> Scope:
         made, self._next = self._next, None
         if made is None:
-            made = await self._lane.run(self._inner.scope)
+            made = await self._go(self._inner.scope)
         self._current = _ClosedInItsTrip(made, self._lane)
         return self._current
 

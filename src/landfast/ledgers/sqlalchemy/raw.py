@@ -59,6 +59,12 @@ class Raw(Protocol):
         ...
 
 
+class PostgresRaw(Raw, Protocol):
+    async def say(self, text: str, *, patience: float) -> str:
+        """Several statements of Landfast's own in one round trip; the command tag of the last."""
+        ...
+
+
 class AsyncpgRaw:
     dialect = "postgresql"
 
@@ -74,6 +80,9 @@ class AsyncpgRaw:
 
     async def execute(self, query: str, values: Sequence[Any], *, patience: float | None = None) -> str:
         return await self._connection.execute(query, *values, timeout=patience)
+
+    async def say(self, text: str, *, patience: float) -> str:
+        return await self._connection.execute(text, timeout=patience)
 
     async def fetch(self, query: str, values: Sequence[Any], *, patience: float | None = None) -> Sequence[Any]:
         return await self._connection.fetch(query, *values, timeout=patience)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from landfast.ledgers import control
+from landfast.ledgers.postgres import libpq
 from landfast.ledgers.sqlalchemy.raw import Descriptor, NamedRow, as_pyformat, named_row, numbered
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ class PsycopgRaw:
 
         with RawCursor(self._connection) as cursor:
             return _last_tag(cursor.execute(query, values or None))
+
+    async def say(self, text: str, *, patience: float) -> str:  # noqa: ARG002 - the same
+        return libpq.say(self._connection, text)
 
     async def fetch(self, query: str, values: Sequence[Any], *, patience: float | None = None) -> Sequence[Any]:  # noqa: ARG002
         from psycopg import RawCursor
@@ -83,6 +87,10 @@ class AsyncPsycopgRaw(PsycopgRaw):
             with self._waiting(patience):
                 await cursor.execute(query, values or None)
             return _last_tag(cursor)
+
+    async def say(self, text: str, *, patience: float) -> str:
+        with self._waiting(patience):
+            return await libpq.say_and_wait(self._connection, text)
 
     async def fetch(self, query: str, values: Sequence[Any], *, patience: float | None = None) -> Sequence[Any]:
         from psycopg import AsyncRawCursor
@@ -129,6 +137,9 @@ class Psycopg2Raw:
         with self._connection.cursor() as cursor:
             _send(cursor, query, values)
             return cursor.statusmessage or ""
+
+    async def say(self, text: str, *, patience: float) -> str:  # noqa: ARG002
+        return await self.execute(text, ())
 
     async def fetch(self, query: str, values: Sequence[Any], *, patience: float | None = None) -> Sequence[Any]:  # noqa: ARG002
         with self._connection.cursor() as cursor:

@@ -14,7 +14,6 @@ from landfast.domain.arrival import Arrived
 from landfast.domain.effect import StagedEffect
 from landfast.domain.outcome import ReceiptKey
 from landfast.ledgers import control
-from landfast.ledgers.lane import Lane
 from landfast.ledgers.sqlalchemy import sqlite_guard
 from landfast.ledgers.sqlalchemy.driving import Driving
 from landfast.ledgers.sqlalchemy.fences import Fence
@@ -102,7 +101,6 @@ class SqlalchemySqliteTransaction(SqliteTransaction):
         self,
         target: Target,
         driving: Driving,
-        lane: Lane | None,
         desk: ConnectionThread,
         clock: Clock,
         seal: Seal,
@@ -115,16 +113,11 @@ class SqlalchemySqliteTransaction(SqliteTransaction):
         self._handle: SqliteHandle = BorrowedHandle(borrowed)
         self._target = target
         self._driving = driving
-        self._in_lane = lane
         self.fence = Fence()
         self._joined = Joined(target.fenced, self.fence)
         self._guard = SqliteGuard()
         self._unanswered = False
         self._gone = gone
-
-    @property
-    def lane(self) -> Lane | None:  # type: ignore[override]
-        return self._in_lane
 
     async def begin(self) -> None:
         try:
@@ -165,7 +158,7 @@ class SqlalchemySqliteTransaction(SqliteTransaction):
         await super().commit(results=results, effects=effects, arrivals=arrivals)
 
     async def rollback(self) -> None:
-        if self._in_lane is None:
+        if not self._driving.blocks:
             await super().rollback()
         elif not self._over:
             await self._roll_back()

@@ -11,7 +11,6 @@ from sqlalchemy.exc import DBAPIError
 
 from landfast.domain.errors import LedgerUnavailableError
 from landfast.ledgers import control, limits
-from landfast.ledgers.lane import Lane
 from landfast.ledgers.postgres import faults
 from landfast.ledgers.postgres.foreign_errors import translating
 from landfast.ledgers.postgres.said_settings import SaidSettings
@@ -20,7 +19,7 @@ from landfast.ledgers.sqlalchemy.driving import Driving
 from landfast.ledgers.sqlalchemy.fences import Fence
 from landfast.ledgers.sqlalchemy.handle import RawHandle
 from landfast.ledgers.sqlalchemy.joined import Joined
-from landfast.ledgers.sqlalchemy.raw import AsyncpgRaw, Raw
+from landfast.ledgers.sqlalchemy.raw import AsyncpgRaw, PostgresRaw
 from landfast.ledgers.sqlalchemy.scope import SessionScope
 from landfast.ledgers.sqlalchemy.target import Target
 
@@ -31,12 +30,10 @@ _SET = re.compile(r"^SET LOCAL (\w+) = '?([^'\n]*)'?$", re.MULTILINE)
 class SqlalchemyWire:
     """It has a connection of the user's pool from the first statement on."""
 
-    def __init__(
-        self, target: Target, driving: Driving, lane: Lane | None, gone: Callable[[], None], *, may_keep: bool
-    ) -> None:
+    def __init__(self, target: Target, driving: Driving, gone: Callable[[], None], *, may_keep: bool) -> None:
         """`gone` is called when the connection is back in its pool, `may_keep` says whether the server may keep
         statements for it."""
-        self.lane = lane
+        self.blocks = driving.blocks
         self._target = target
         self._may_keep = may_keep
         self._may_renew = True
@@ -44,9 +41,13 @@ class SqlalchemyWire:
         self._gone = gone
         self.fence = Fence()
         self._joined = Joined(target.fenced, self.fence)
-        self._raw: Raw | None = None
+        self._raw: PostgresRaw | None = None
         self._driver: Any = None
         self._settings = SaidSettings(self._fetch)
+        self._isolation = "AUTOCOMMIT"
+        """For SQLAlchemy. It takes the connection for one that commits by itself, and leaves BEGIN and COMMIT to us."""
+        self._first = ""
+        """What is still to be said, where BEGIN is the driver's."""
         self._unanswered = False
         """COMMIT was sent and nothing came back: the connection is not to be used again."""
 
@@ -61,13 +62,12 @@ class SqlalchemyWire:
         return statements_of(self._driver, may_keep=self._may_keep)
 
     async def connect(self) -> None:
-        """SQLAlchemy takes the connection for one that commits by itself, and leaves BEGIN and COMMIT to us."""
         with translating():
-            self._raw = await self._connected("AUTOCOMMIT")
+            self._raw = await self._connected(self._isolation)
 
     async def tell(self, text: str) -> str:
         with translating():
-            return await self._open().execute(text, (), patience=limits.ANSWER_WAIT)
+            return await self._open().say(text, patience=limits.ANSWER_WAIT)
 
     async def tell_last(self, text: str) -> str:
         from landfast.ledgers.sqlalchemy.raw_psycopg import commits_unsent
@@ -85,8 +85,8 @@ class SqlalchemyWire:
 
     async def renew(self) -> bool:
         """Nothing has happened on it yet. A statement of SQLAlchemy's own lets it throw away the others that are as
-        old."""
-        if self._raw is None or not self._raw.is_gone() or not self._may_renew:
+        old. One that we hung up on was not dead: its server does not answer."""
+        if self._raw is None or not self._raw.is_gone() or not self._may_renew or self._unanswered:
             return False
         self._may_renew = False
         try:
@@ -100,8 +100,13 @@ class SqlalchemyWire:
         with translating():
             if self._raw is None:
                 await self._begin(statements)
+                await self._ask_first("SELECT 1", ())
             else:
                 await self._raw.execute("; ".join(statements), (), patience=limits.ANSWER_WAIT)
+
+    async def send_with_next(self, statements: Sequence[str]) -> None:
+        with translating():
+            await self._begin(statements)
 
     async def fetch(self, query: str, *values: Any) -> Sequence[Any]:
         return await self._fetch(query, values)
@@ -174,26 +179,22 @@ class SqlalchemyWire:
             self._raw.hang_up()
 
     async def _begin(self, statements: Sequence[str]) -> None:
-        """Once more where the pool's connection turns out to be dead: nothing has happened on it yet, and SQLAlchemy
-        has thrown away the others that are as old."""
-        isolation = "".join(_BEGIN.findall(statements[0]))
+        """psycopg2 sends BEGIN by itself, before the first statement. What else there is to say goes with that one."""
+        self._isolation = "".join(_BEGIN.findall(statements[0]))
         settings = [("transaction_read_only", "off"), *_SET.findall("\n".join(statements[1:]))]
-        first = "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in settings)
-        for is_last in (False, True):
-            raw = await self._connected(isolation)
-            try:
-                await self._driving.within(limits.ANSWER_WAIT, lambda: self._joined.first(first))
-            except DBAPIError as error:
-                raw.close()
-                if is_last:
-                    raise
-                await self._leave(error)
-            except BaseException:
-                raw.close()
+        self._first = "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in settings)
+        self._raw = await self._connected(self._isolation)
+
+    async def _ask_first(self, query: str, values: Sequence[Any]) -> Sequence[Any]:
+        """Once more where the pool's connection turns out to be dead: nothing has happened on it yet."""
+        try:
+            found = await self._open().fetch(f"{self._first}; {query}", values, patience=limits.ANSWER_WAIT)
+        except Exception:
+            if not await self.renew():
                 raise
-            else:
-                self._raw = raw
-                return
+            found = await self._open().fetch(f"{self._first}; {query}", values, patience=limits.ANSWER_WAIT)
+        self._first = ""
+        return found
 
     async def _leave(self, error: DBAPIError) -> None:
         """The connection, if SQLAlchemy calls it dead."""
@@ -205,7 +206,7 @@ class SqlalchemyWire:
         self.fence.has_begun = self.fence.has_ended = False
         self._joined = Joined(self._target.fenced, self.fence)
 
-    async def _connected(self, isolation: str) -> Raw:
+    async def _connected(self, isolation: str) -> PostgresRaw:
         self._driver = await self._driving.run(lambda: self._joined.connect(isolation_level=isolation))
         raw = _raw(self._target, self._driver)
         self._driving.hang_up = raw.hang_up
@@ -224,17 +225,19 @@ class SqlalchemyWire:
         if self._settings.concern(statement):
             self._driving.inside(self._settings.keep(statement))
 
-    def _open(self) -> Raw:
+    def _open(self) -> PostgresRaw:
         if self._raw is None or not self._joined.is_usable:
             raise LedgerUnavailableError("ledger: the connection of an open transaction is gone")
         return self._raw
 
     async def _fetch(self, query: str, values: Sequence[Any]) -> Sequence[Any]:
         with translating():
+            if self._first:
+                return await self._ask_first(query, values)
             return await self._open().fetch(query, values, patience=limits.ANSWER_WAIT)
 
 
-def _raw(target: Target, driver: Any) -> Raw:
+def _raw(target: Target, driver: Any) -> PostgresRaw:
     from landfast.ledgers.sqlalchemy.raw_psycopg import AsyncPsycopgRaw, Psycopg2Raw, PsycopgRaw
 
     if target.driver == "asyncpg":

@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from landfast.ledgers.postgres import libpq
 from landfast.proving.hooks.outward import passing
 from landfast.proving.hooks.patching import patched
 from landfast.proving.hooks.redirect import OWN, POSTGRES_PORT, Where, admit, note_own, redirect
@@ -37,16 +38,15 @@ def _watch_psycopg(stack: ExitStack) -> None:
     for name in ("fetchone", "fetchmany", "fetchall"):
         stack.enter_context(patched(psycopg.Cursor, name, _fetched))
         stack.enter_context(patched(psycopg.AsyncCursor, name, _fetched_later))
-    if find_spec("django") is not None:  # there the first text of a transaction goes past every cursor
-        connection = import_module("landfast.ledgers.django.postgres").PostgresConnection
-        stack.enter_context(patched(connection, "say", _said))
+    for name in ("say", "say_and_wait"):  # the first text of a transaction goes past every cursor
+        stack.enter_context(patched(libpq, name, _said))
 
 
 def _said(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
-    def say(self: Any, text: str) -> Any:
-        note_own(self.raw.pgconn, text)
-        return original(self, text)
+    def say(connection: Any, text: str) -> Any:
+        note_own(connection.pgconn, text)
+        return original(connection, text)
 
     return say
 

@@ -150,6 +150,7 @@ async def transacted(
     waits: Callable[..., Any] | None = None,
     *,
     is_apart: bool = False,
+    deadline: float = DEADLINE,
 ) -> None:
     """One transaction of a worker, by `blocks` where the ledger has its handlers in a thread, and by `waits` where
     not."""
@@ -167,7 +168,7 @@ async def transacted(
         function=function,
         attempts=1,
         backoff=Backoff(),
-        deadline=DEADLINE,
+        deadline=deadline,
         isolation=None,
         group=True,
     )

@@ -1,0 +1,204 @@
+"""Ledgers whose transactions live in a thread: a worker runs all of one there in one go, and its loop looks on."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from landfast.domain.errors import CommitUnknownError, DeadlineError, LedgerUnavailableError
+from landfast.ledgers import lane, limits
+from landfast.processing.transact import StumbledError
+from landfast.testing.conformance.ledger.desk import key, orders, process, receipt_count
+from landfast.testing.conformance.ledger.writes import INSERT, transacted
+from tests.django_shop import project
+from tests.ledgers.django_desks import DjangoPostgresDesk
+from tests.ledgers.psycopg_desks import BlockingPsycopgDesk
+from tests.ledgers.stacks import StackOnPostgres, StackOnSqlite
+from tests.patience import PATIENCE_SECONDS
+from tests.proxy import Fate, Proxy
+
+EVENTS = ["pay_1", "pay_2", "pay_3"]
+STACKS = ("psycopg", "sync psycopg", "sync psycopg2", "Django", "sync sqlite")
+SHORT = 0.3
+NAME: ContextVar[str] = ContextVar("name", default="nobody's")
+
+
+@pytest.fixture(params=STACKS)
+async def desk(request: pytest.FixtureRequest, migrated_database: str, tmp_path: Path) -> AsyncIterator[Any]:
+    async for made in opened(request.param, migrated_database, tmp_path):
+        yield made
+
+
+async def opened(stack: str, dsn: str, path: Path) -> AsyncIterator[Any]:
+    made: Any
+    if stack == "Django":
+        with project.database(project.for_postgres(dsn, OPTIONS={"sslmode": "disable"})) as alias:
+            made = DjangoPostgresDesk(dsn, alias)
+            await made.open()
+            yield made
+            await made.close()
+        return
+    if stack == "psycopg":
+        made = BlockingPsycopgDesk(dsn)
+    else:
+        made = StackOnSqlite(stack, path / "shop.db") if "sqlite" in stack else StackOnPostgres(stack, dsn)
+    await made.open()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def trips(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the loop has put before the threads."""
+    found: list[Any] = []
+    put = lane.Lane._put
+
+    def noted(self: Any, function: Callable[[], Any]) -> Any:
+        found.append(function)
+        return put(self, function)
+
+    monkeypatch.setattr(lane.Lane, "_put", noted)
+    return found
+
+
+async def test_a_group_is_one_trip_to_its_thread(desk: Any, trips: list[Any]) -> None:
+    threads: set[int] = set()
+
+    def handle(event: Any, tx: Any) -> None:
+        threads.add(threading.get_ident())
+        tx.execute(INSERT, event.key)
+
+    await transacted(desk, handle, ["pay_0"])  # connections are made
+    trips.clear()
+    await transacted(desk, handle, EVENTS)
+    assert (await orders(desk), await receipt_count(desk)) == (["pay_0", *EVENTS], 4)
+    # `transacted` begins one and gives it back, to learn where handlers run. Where a database has one writer, somebody
+    # must hear at once that it is another.
+    assert len(trips) == (4 if "sqlite" in str(desk.stack if hasattr(desk, "stack") else "") else 2)
+    assert threading.get_ident() not in threads
+
+
+async def test_what_a_handler_sets_in_its_context_the_next_one_does_not_find(desk: Any) -> None:
+    found: list[str] = []
+
+    def handle(event: Any, tx: Any) -> None:
+        found.append(NAME.get())
+        NAME.set(event.key)
+        tx.execute(INSERT, event.key)
+
+    await transacted(desk, handle, EVENTS)
+    assert found == ["nobody's"] * 3
+
+
+async def test_the_deadline_is_each_handlers_own(desk: Any) -> None:
+    """A group may take longer than any of its handlers may."""
+
+    def handle(event: Any, tx: Any) -> None:
+        time.sleep(0.6 * SHORT)
+        tx.execute(INSERT, event.key)
+
+    await transacted(desk, handle, EVENTS, deadline=SHORT)
+    assert (await orders(desk), await receipt_count(desk)) == (EVENTS, 3)
+
+
+async def test_a_handler_that_overruns_is_named_and_nothing_of_its_group_is_kept(desk: Any) -> None:
+    goes_on, ended, begun = threading.Event(), threading.Event(), list[str]()
+
+    def handle(event: Any, tx: Any) -> None:
+        begun.append(event.key)
+        tx.execute(INSERT, event.key)
+        if event.key == "pay_2":
+            goes_on.wait(PATIENCE_SECONDS)
+            ended.set()
+
+    with pytest.raises(StumbledError) as caught:
+        await transacted(desk, handle, EVENTS, deadline=SHORT)
+    assert caught.value.work.event.key == "pay_2"
+    assert isinstance(caught.value.error, DeadlineError)
+    assert "goes_on.wait" in "".join(caught.value.error.__notes__)
+    goes_on.set()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await asyncio.to_thread(ended.wait, PATIENCE_SECONDS)
+        # It returned well, and would be committed now if nobody had given it up.
+        assert await process(desk.ledger, key("evt_9"), "pay_9") is None
+    assert await orders(desk) == ["pay_9"]
+    assert await receipt_count(desk) == 1
+    assert begun == EVENTS[:2], "nobody waits for those after it"
+
+
+async def test_a_worker_that_is_cancelled_leaves_nothing_of_what_runs_in_the_thread(desk: Any) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def handle(event: Any, tx: Any) -> None:
+        tx.execute(INSERT, event.key)
+        begun.set()
+        goes_on.wait(PATIENCE_SECONDS)
+
+    working = asyncio.create_task(transacted(desk, handle, EVENTS))
+    await asyncio.to_thread(begun.wait, PATIENCE_SECONDS)
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    goes_on.set()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        assert await process(desk.ledger, key("evt_9"), "pay_9") is None
+    assert (await orders(desk), await receipt_count(desk)) == (["pay_9"], 1)
+
+
+async def test_leaving_in_a_hurry_gives_everything_back(desk: Any) -> None:
+    """Cancelled at any moment, before the thread has begun, while it reserves, handles, commits, or after."""
+
+    def handle(event: Any, tx: Any) -> None:
+        tx.execute(INSERT, event.key)
+
+    for number in range(40):
+        working = asyncio.create_task(transacted(desk, handle, [f"evt_{number}"]))
+        for _ in range(number):
+            await asyncio.sleep(0)
+        while not working.done():
+            working.cancel()
+            await asyncio.wait([working], timeout=1)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        for number in range(6):  # more than there are connections
+            assert await process(desk.ledger, key(f"next_{number}"), f"next_{number}") is None
+    kept = await orders(desk)
+    assert len(kept) == await receipt_count(desk), "an order has its receipt, and a receipt its order"
+
+
+@pytest.mark.parametrize("stack", ["psycopg", "sync psycopg", "sync psycopg2", "Django"])
+@pytest.mark.parametrize(
+    ("silent_at", "expected"), [(b"receipt", LedgerUnavailableError), (b"COMMIT\0", CommitUnknownError)]
+)
+async def test_a_server_that_falls_silent_is_hung_up_on(
+    migrated_database: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stack: str,
+    silent_at: bytes,
+    expected: type[Exception],
+) -> None:
+    address = urlsplit(migrated_database)
+    assert address.port
+
+    def handle(event: Any, tx: Any) -> None:
+        tx.execute(INSERT, event.key)
+
+    async with Proxy(address.port).running() as proxy:
+        dsn = f"postgresql://postgres@127.0.0.1:{proxy.port}{address.path}"
+        async for desk in opened(stack, dsn, tmp_path):
+            await transacted(desk, handle, ["pay_1"])
+            monkeypatch.setattr(limits, "ANSWER_WAIT", SHORT)
+            proxy.strike(silent_at, Fate.SILENCE)
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                with pytest.raises(expected):
+                    await transacted(desk, handle, ["pay_2"])
+            monkeypatch.undo()
+            await transacted(desk, handle, ["pay_9"])
