@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from landfast.domain.errors import LedgerUnavailableError, ReceiptBusyError
 from landfast.domain.outcome import Outcome, Receipt
+from landfast.ledgers import limits
+from landfast.ports.ledger import Ledger
 from landfast.testing.conformance.ledger.desk import (
+    DEADLINE,
     Desk,
     bury,
     key,
@@ -84,6 +88,18 @@ class ReceiptConformance:
         assert await process(successor, key(), "pay_1") is None
         assert await process(desk.ledger, key(), "pay_2") == Receipt(key(), Outcome.DONE)
         assert await orders(desk) == ["pay_1"]
+
+    async def test_a_worker_whose_receipts_come_first_waits_no_longer_than_a_second(self, desk: Desk) -> None:
+        successor = await desk.another()
+        zombie = await desk.ledger.begin(deadline=DEADLINE)
+        try:
+            await zombie.reserve([key()])
+            async with asyncio.timeout(limits.ANSWER_WAIT / 2):
+                with pytest.raises(ReceiptBusyError):
+                    await _reserved(successor)
+        finally:
+            await zombie.rollback()
+        assert await _reserved(successor) == [None]
 
     async def test_nobody_waits_longer_than_a_second(self, desk: Desk) -> None:
         successor = await desk.another()
@@ -198,3 +214,12 @@ class TombstoneConformance:
                 with pytest.raises(ReceiptBusyError):
                     await gravedigger.bury([tombstone(key())])
         assert await receipt_count(desk) == 0
+
+
+async def _reserved(ledger: Ledger) -> Sequence[Receipt | None]:
+    """Begun, reserved, and given back."""
+    tx = await ledger.begin(deadline=DEADLINE)
+    try:
+        return await tx.reserve([key()])
+    finally:
+        await tx.rollback()
