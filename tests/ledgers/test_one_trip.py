@@ -69,6 +69,22 @@ def trips(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
+@pytest.mark.parametrize("desk", [stack for stack in STACKS if "sqlite" not in stack], indirect=True)
+async def test_each_handler_has_the_settings_of_a_transaction_of_ours(desk: Any) -> None:
+    """Also the first of a group, whose settings are set by the statement that takes the receipts."""
+    wanted = {"synchronous_commit": "on", "client_connection_check_interval": "2s", "lock_timeout": "0"}
+    silence = "idle_in_transaction_session_timeout"
+    told: list[dict[str, str]] = []
+
+    def handle(_event: Any, tx: Any) -> None:
+        told.append({name: tx.fetchval(f"SHOW {name}") for name in (*wanted, silence)})
+        tx.execute("SET LOCAL synchronous_commit = off")
+
+    await transacted(desk, handle, EVENTS)
+    assert len(told) == len(EVENTS) and all(each == told[0] for each in told)
+    assert told[0] == wanted | {silence: told[0][silence]} and told[0][silence] != "0"
+
+
 async def test_a_group_is_one_trip_to_its_thread(desk: Any, trips: list[Any]) -> None:
     threads: set[int] = set()
 
