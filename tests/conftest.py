@@ -24,6 +24,7 @@ from landfast.ledgers.sqlite import SqliteLedger
 from landfast.log_lines import LINES
 from landfast.testing.clock import ManualClock, SeededChance
 from tests import mariadb as mariadb_server
+from tests.authorities import trust_nobody
 from tests.mariadb import MariaDb
 from tests.pgbouncer import PROGRAM, PgBouncer
 from tests.servers import Postgres
@@ -31,9 +32,7 @@ from tests.servers import Postgres
 # A process more for each `serve` that tests start, and one port that all of them would want: those that ask for it do.
 os.environ.setdefault("LANDFAST_ADMIN_PORT", "0")
 
-# Nobody here speaks to a stranger, and whoever makes a client for TLS reads the certificates of all the authorities that the
-# machine trusts, which takes 60 ms. The key of the only authority in this file was thrown away.
-os.environ |= {"SSL_CERT_FILE": str(Path(__file__).with_name("nobody.pem")), "SSL_CERT_DIR": ""}
+trust_nobody()
 
 # How long an example takes depends on who else uses the machine; speed is the bench's.
 # What fails is printed with the line that repeats it.

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.authorities import as_given
 from tests.patience import PATIENCE_SECONDS
 from tests.servers import _free_port
 
@@ -223,8 +224,8 @@ def run(command: str, folder: Path, env: dict[str, str]) -> str:
 
 
 def clean_environment(venv: Path | None = None) -> dict[str, str]:
-    """Nothing of the tests' own virtualenv, and no settings of Landfast."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(("LANDFAST_", "PYTHON", "COV_"))}
+    """Nothing of the tests' own virtualenv, and no settings of Landfast; pip trusts whom the machine trusts."""
+    ours = {name: value for name, value in as_given().items() if not name.startswith(("LANDFAST_", "PYTHON", "COV_"))}
     ours.pop("VIRTUAL_ENV", None)
     path = [str(venv / "bin")] if venv else []
     others = [each for each in os.environ["PATH"].split(os.pathsep) if each != str(Path(sys.executable).parent)]
