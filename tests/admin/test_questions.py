@@ -231,3 +231,20 @@ async def test_a_filter_that_nothing_matches_is_looked_for_once(either: Admin, m
     assert len(page["events"]["events"]) == 5
     assert page["count"]["number"] > 5
     assert looked[-1] == "count"
+
+
+@pytest.mark.parametrize(("events", "number", "is_more"), [(9, 9, False), (10, 10, True), (12, 10, True)])
+async def test_all_events_are_counted_so_far_and_no_further(
+    either: Admin, monkeypatch: pytest.MonkeyPatch, events: int, number: int, is_more: bool
+) -> None:
+    """Without a sum over all that was ever done, which nobody may have made before."""
+    from landfast.admin.questions import events as question
+
+    async def census(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(type(either.desk.archive), "census", census)
+    monkeypatch.setattr(question, "COUNT_AT_MOST", 10)
+    await either.desk.archive.record(deliveries(events))
+    counted = (await either.get("/api/events/count")).json()
+    assert counted == {"number": number, "is_more": is_more, "searched": None}

@@ -63,6 +63,9 @@ async def search(
 
 async def count(archive: Archive, wanted: Filter, *, at_most: int, clock: Clock) -> Counting:
     """How many match, counting no further than `at_most`."""
+    if wanted == Filter() and await archive.horizon(after=None, events=at_most) is not None:
+        # More bodies than that. One that no event has any more may be among them, and changes no "or more".
+        return Counting(at_most)
     if _is_quick(wanted):
         return Counting(await archive.count(wanted, at_most=at_most))
     number, stretches = 0, _Stretches(archive, wanted, None, clock)

@@ -70,7 +70,7 @@ async def test_a_look_names_nobody_and_is_of_a_role(watched: tuple[Admin, Storef
     assert "token ada" not in look.text and "data-theme" not in look.text and 'class="notice' not in look.text
     assert "What can I do" in look.text
     assert "What can I do" not in (await admin.get(path, **LOOK, authorization=eve)).text
-    assert (await admin.get(path, **LOOK)).status_code == 303, "a stranger is shown nothing that was drawn for others"
+    assert (await admin.get(path, **LOOK)).status_code == 401, "a stranger is shown nothing that was drawn for others"
 
 
 async def test_who_changes_something_sees_it_at_the_next_look(watched: tuple[Admin, Storefront]) -> None:

@@ -9,7 +9,7 @@ from landfast.admin.charts.lines import Series, line_chart, sparkline
 from landfast.admin.charts.scale import seconds
 from landfast.admin.pages.ask import Ask
 from landfast.admin.pages.drawn import drawn
-from landfast.admin.pages.failures import error_rows
+from landfast.admin.pages.failures import ERRORS_SECONDS, error_rows
 from landfast.admin.pages.page import Page
 from landfast.admin.pages.proof import TONES, balance_of
 from landfast.admin.pages.sources import state_of
@@ -24,9 +24,6 @@ GROUPS_SHOWN = 5
 LIVE_SECONDS = 1.5
 """A page that is live asks every two."""
 
-ERRORS_SECONDS = 15.0
-"""It goes through a week of failed runs."""
-
 PROOF_SECONDS = 20.0
 """It asks the ledger, and says itself when that was."""
 
@@ -36,7 +33,7 @@ async def gather(ask: Ask) -> Mapping[str, Any]:
     ask.standing_proof.begin(PROOF_SECONDS)  # beside the other questions
     return {
         "overview": await ask.shared("overview.overview", LIVE_SECONDS, minutes=minutes),
-        "errors": await ask.shared("failures.errors", ERRORS_SECONDS),
+        "errors": await ask.shared("failures.errors", ERRORS_SECONDS, filter=""),
         "proof": await ask.proof(PROOF_SECONDS),
     }
 
