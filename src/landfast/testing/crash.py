@@ -23,6 +23,7 @@ from landfast.ports.inbox import Archive, Recorder, Workbench
 from landfast.ports.ledger import EffectStore, LedgerTransaction, ReceiptStore
 from landfast.ports.provider import Provider
 from landfast.ports.seen import Seen
+from landfast.testing.witness import WatchedLane
 
 P = TypeVar("P")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -204,6 +205,8 @@ class _Watched:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._port, name)
+        if name == "lane" and found is not None:
+            return WatchedLane(found, lambda driven: _Watched(driven, self._steps, self._crash))
         step = self._steps.get(name)
         return found if step is None else self._crash.around(step, found)
 

@@ -14,7 +14,7 @@ from landfast.domain.effect import ClaimedEffect, EffectSettlement, EffectSignal
 from landfast.domain.ids import ReceiptDigest, Token
 from landfast.ports.clock import Clock
 from landfast.ports.ledger import EffectStore
-from landfast.testing.witness import Watched, Witness
+from landfast.testing.witness import Watched, WatchedLane, Witness
 
 Own = Callable[[], Awaitable[Collection[ReceiptDigest]]]
 
@@ -29,8 +29,9 @@ class OwnLedger(Watched):
         self._due = due
 
     async def _begin(self, **how: Any) -> Any:
-        tx = await self._ledger.begin(**how)
+        return self._watched(await self._ledger.begin(**how))
 
+    def _watched(self, tx: Any) -> Any:
         async def commit(*, effects: Sequence[StagedEffect], **more: Any) -> None:
             await tx.commit(
                 effects=[each if each.due_in is None else replace(each, due_in=0.0) for each in effects], **more
@@ -39,7 +40,8 @@ class OwnLedger(Watched):
             timed = {each.key: each.due_in for each in effects if each.due_in is not None}
             self._due.update({key: now + timedelta(seconds=seconds) for key, seconds in timed.items()})
 
-        return Watched(tx, commit=commit)
+        lane = None if tx.lane is None else WatchedLane(tx.lane, self._watched)
+        return Watched(tx, commit=commit, lane=lane)
 
 
 class OwnEffects(Watched):

@@ -125,6 +125,20 @@ class Watched:
         return self._replaced[name] if name in self._replaced else getattr(self._original, name)
 
 
+class WatchedLane:
+    """The lane of a transaction: where all of it runs there in one go, what runs is watched as the transaction is."""
+
+    def __init__(self, lane: Any, watch: Callable[[Any], Any]) -> None:
+        self._lane = lane
+        self._watch = watch
+
+    def drive(self, work: Callable[[Any], Any]) -> Any:
+        return self._lane.drive(lambda driven: work(self._watch(driven)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lane, name)
+
+
 def _restored(raised: Raised) -> BaseException:
     """As the function raised it: the frames of the worker that it went through since say nothing to its author."""
     error, traceback = raised
