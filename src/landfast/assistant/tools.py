@@ -77,6 +77,8 @@ LEFT_OUT: Mapping[str, str] = MappingProxyType(
         "event_texts.curl": "it has the exact bytes, and a signature of ours",
         "event_texts.saved_test": "it has the exact bytes",
         "events.erase": "it cannot be taken back: a person types it",
+        "sessions.end_session": "whom to put out is for people to say",
+        "sessions.sessions": "who is signed in is nothing that an assistant has to know",
         "switches.reload": "an assistant changes no settings, so it has none to have read anew",
         "upkeep.run_retention": "as events.erase",
     }
