@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from selenium.common.exceptions import TimeoutException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -61,7 +62,10 @@ class Browser:
         return WebDriverWait(self.driver, PATIENCE_SECONDS, poll_frequency=0.05).until(found)  # type: ignore[return-value]
 
     def says(self, words: str) -> None:
-        self.until(lambda: words in self.text)
+        try:
+            self.until(lambda: words in self.text)
+        except TimeoutException:
+            raise AssertionError(f"{self.driver.current_url} never said {words!r}, but:\n{self.text}") from None
 
     def one(self, selector: str) -> WebElement:
         return self.until(lambda: self.driver.find_element(By.CSS_SELECTOR, selector))

@@ -102,6 +102,22 @@ def test_rows_are_chosen_and_replayed_by_keys(browser: Browser, storefront: Stor
     browser.says("to the filter")
 
 
+def test_the_row_that_keys_are_at_stays_when_the_page_is_drawn_again(browser: Browser, storefront: Storefront) -> None:
+    """Also where a group, further up, is named after the event of that row."""
+    storefront.run(_dead(storefront, 3))
+    browser.go("/dead")
+    browser.says("One by one")
+    at = "document.querySelector('tr.here')?.dataset.row"
+    named = browser.run("return document.querySelector('tr[data-row]').dataset.row")
+    for _ in range(3):
+        if browser.run(f"return {at}") != named:
+            browser.key("j")
+    browser.driver.execute_async_script("look().then(arguments[0])")
+    browser.key("x")
+    chosen = "return [...document.querySelectorAll('input[data-select]:checked')].map((box) => box.value)"
+    assert browser.run(f"return {at}") == named and browser.run(chosen) == [named]
+
+
 def test_a_handler_is_paused_and_a_secret_is_changed(browser: Browser, storefront: Storefront) -> None:
     browser.go("/handlers")
     browser.click("tr[data-row=create_order] button")

@@ -54,7 +54,8 @@ function replaceParts(fresh) {
   body.dataset.drawn = fresh.body.dataset.drawn;
   for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
   for (const box of document.querySelectorAll("input[data-select]")) box.checked = chosen.has(box.value);
-  if (here) document.querySelector(`tr[data-row="${CSS.escape(here)}"]`)?.classList.add("here");
+  // Among those that the keys go through: a row of a group is named after one of its events.
+  if (here) rows().find((row) => row.dataset.row === here)?.classList.add("here");
 }
 
 function listen() {
