@@ -7,6 +7,7 @@ eight million lists is passed over, and the fields beside it are read. Only what
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, TypedDict
 
 import msgspec
@@ -39,10 +40,14 @@ def outline(paths: Iterable[Sequence[str]], *, whole: Iterable[Sequence[str]] = 
         if any(step.isdecimal() or step == "*" for step in path):
             return msgspec.json.decode  # an index into a list, and a field of any name, need all of it
         _plant(tree, path, is_whole=is_whole)
-    decode_at_once = msgspec.json.Decoder(_object(tree)).decode
-    decode_by_level = _by_level(tree)
+
+    @cache
+    def decoders() -> tuple[Decode, Decode]:
+        """Made when a body comes: a process that knows a hundred providers hears from a few."""
+        return msgspec.json.Decoder(_object(tree)).decode, _by_level(tree)
 
     def decode(text: bytes | str) -> Any:
+        decode_at_once, decode_by_level = decoders()
         try:
             return decode_at_once(text)
         except msgspec.ValidationError:
