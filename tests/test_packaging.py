@@ -151,7 +151,8 @@ def on_disk() -> set[str]:
 
 
 def interpreters() -> dict[str, str]:
-    """One of each minor version that the machine has and Landfast runs on: this one, pyenv's, what is on the PATH."""
+    """The oldest and the newest minor version that the machine has and Landfast runs on: this one, pyenv's, what is on the
+    PATH."""
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     found = {sys.version_info[:2]: sys._base_executable}  # type: ignore[attr-defined]
     for python in sorted(root.glob("versions/3.*.*/bin/python3")):
@@ -161,7 +162,8 @@ def interpreters() -> dict[str, str]:
     for number in range(OLDEST[1], 30):
         if named := shutil.which(f"python3.{number}"):
             found.setdefault((3, number), named)
-    return {f"{version[0]}.{version[1]}": found[version] for version in sorted(found)}
+    ends = {min(found), max(found)}  # what runs on the oldest and on the newest runs between them
+    return {f"{version[0]}.{version[1]}": found[version] for version in sorted(ends)}
 
 
 PYTHONS = interpreters()

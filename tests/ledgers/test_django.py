@@ -10,11 +10,10 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
 
-from landfast.testing.conformance.ledger import LedgerConformance
+from landfast.testing.conformance.ledger import StackConformance
 from landfast.testing.conformance.ledger.audits import AuditConformance
 from landfast.testing.conformance.ledger.effects import EffectConformance
 from landfast.testing.conformance.ledger.erase import EraseConformance
-from landfast.testing.conformance.ledger.grid import EffectGridConformance
 from tests.django_shop import project
 from tests.ledgers.django_desks import (
     DjangoPostgresDesk,
@@ -28,19 +27,19 @@ from tests.ledgers.django_desks import (
 D = TypeVar("D", InlinePostgresDesk, InlineSqliteDesk)
 
 
-class TestDjangoPostgres(LedgerConformance):
+class TestDjangoPostgres(StackConformance):
     @pytest.fixture
     async def desk(self, django_postgres_desk: DjangoPostgresDesk) -> DjangoPostgresDesk:  # noqa: F811
         return django_postgres_desk
 
 
-class TestDjangoSqlite(LedgerConformance):
+class TestDjangoSqlite(StackConformance):
     @pytest.fixture
     async def desk(self, django_sqlite_desk: DjangoSqliteDesk) -> DjangoSqliteDesk:  # noqa: F811
         return django_sqlite_desk
 
 
-class InlineConformance(EffectConformance, EffectGridConformance, AuditConformance, EraseConformance):
+class InlineConformance(EffectConformance, AuditConformance, EraseConformance):
     """The desk of a ledger in a test. What takes two connections at once is not for it: it has the one of the test."""
 
 

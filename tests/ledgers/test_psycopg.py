@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from landfast.testing.conformance.ledger import LedgerConformance
+from landfast.testing.conformance.ledger import StackConformance
 from tests.ledgers.psycopg_desks import BlockingPsycopgDesk, PsycopgDesk
 
 
-class TestAsyncPool(LedgerConformance):
+class TestAsyncPool(StackConformance):
     @pytest.fixture
     async def desk(self, migrated_database: str) -> AsyncIterator[PsycopgDesk]:
         desk = PsycopgDesk(migrated_database)
@@ -19,7 +19,7 @@ class TestAsyncPool(LedgerConformance):
         await desk.close()
 
 
-class TestBlockingPool(LedgerConformance):
+class TestBlockingPool(StackConformance):
     @pytest.fixture
     async def desk(self, migrated_database: str) -> AsyncIterator[BlockingPsycopgDesk]:
         desk = BlockingPsycopgDesk(migrated_database)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from landfast.testing.conformance.ledger import Desk, LedgerConformance
+from landfast.testing.conformance.ledger import Desk, StackConformance
 from landfast.testing.conformance.ledger.receipts import ReceiptConformance
 from landfast.testing.conformance.ledger.replays import ReplayConformance
 from landfast.testing.conformance.ledger.transactions import EndingConformance, GuardConformance, HandleConformance
@@ -16,7 +16,7 @@ from landfast.testing.conformance.ledger.writes import WritesConformance
 from tests.ledgers.stacks import STACKS, desk_on, is_sqlite
 
 
-class TestAsyncpg(LedgerConformance):
+class TestAsyncpg(StackConformance):
     @pytest.fixture
     async def desk(self, migrated_database: str) -> AsyncIterator[Desk]:
         async with desk_on("asyncpg", migrated_database) as desk:

@@ -23,10 +23,10 @@ from landfast.testing.conformance.ledger.store import StoreConformance
 from landfast.testing.conformance.ledger.transactions import EndingConformance, GuardConformance, HandleConformance
 from landfast.testing.conformance.ledger.writes import WritesConformance
 
-__all__ = ["BUSINESS", "Desk", "LedgerConformance"]
+__all__ = ["BUSINESS", "Desk", "LedgerConformance", "StackConformance"]
 
 
-class LedgerConformance(
+class StackConformance(
     ReceiptConformance,
     TombstoneConformance,
     ReplayConformance,
@@ -38,7 +38,6 @@ class LedgerConformance(
     GuardConformance,
     EndingConformance,
     EffectConformance,
-    EffectGridConformance,
     StepConformance,
     ArrivalConformance,
     AuditConformance,
@@ -46,4 +45,9 @@ class LedgerConformance(
     ExpiryConformance,
     StoreConformance,
 ):
+    """For a stack that sends the statements of a ledger that keeps all of `LedgerConformance`: what each signal does to
+    an effect is theirs to say, and not the stack's."""
+
+
+class LedgerConformance(StackConformance, EffectGridConformance):
     """Subclass it and give it a `desk`."""
