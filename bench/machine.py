@@ -79,6 +79,14 @@ def busy_seconds() -> float:
     return (user + nice + system + sum(interrupts)) / _TICKS
 
 
+def stolen_seconds() -> float:
+    """What the host has given to others so far, on all processors, while somebody here wanted it."""
+    try:
+        return int((PROC / "stat").read_text().split()[8]) / _TICKS
+    except (OSError, IndexError):
+        return 0.0
+
+
 def disturbance(seconds: float = 1.0) -> float:
     """The share of the machine that others use while we do nothing."""
     before = busy_seconds()

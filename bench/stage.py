@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Generic, NamedTuple, TypeVar
 
 from bench import deliveries, load, machine
 from bench.deliveries import SECRET, Requests
@@ -15,9 +17,14 @@ from bench.load import Answered, Generator, Load
 from bench.stores import DiskPostgres, Store
 from landfast.demo.servers import Serve
 
+T = TypeVar("T")
+
 ROOT = Path(__file__).parent.parent
 SATURATED = 0.9
 """Of a processor: a generator that uses more, before a server that uses less, measures itself."""
+
+STOLEN = 0.03
+"""Of the machine: a run during which the host gave more of it to others is repeated. A quiet host takes less."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +33,8 @@ class Sizes:
     """Of one run at full speed."""
     rounds: int = 3
     """Runs of each kind, in turn with the others, so that a slow minute of the machine hits all of them."""
+    tries: int = 4
+    """Of one run, until one is left alone by the host."""
     warm: int = 500
     requests: int = 150_000
     """New events for one run: enough for 30,000 a second."""
@@ -49,6 +58,7 @@ class Sizes:
 QUICK = Sizes(
     seconds=0.2,
     rounds=1,
+    tries=1,
     warm=20,
     requests=1_500,
     naive_requests=500,
@@ -87,6 +97,13 @@ class Measured:
         return self.others / self.answered.seconds / (os.cpu_count() or 1) if self.answered.seconds else 0.0
 
 
+class Kept(NamedTuple, Generic[T]):
+    """The run that was disturbed least, and the share of the machine that the host gave to others meanwhile."""
+
+    found: T
+    stolen: float
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     sizes: Sizes
@@ -97,6 +114,23 @@ class Stage:
 
     def requests(self, count: int, name: str) -> Requests:
         return deliveries.write(self.folder / "requests.bin", count, name=name)
+
+    async def undisturbed(self, run: Callable[[], Awaitable[T]]) -> Kept[T]:
+        """A virtual machine's host takes its processors away as it likes, for seconds. What is measured then is the
+        host, so it is measured again, a few times."""
+        kept: Kept[T] | None = None
+        for number in range(self.sizes.tries):
+            began, taken = time.monotonic(), machine.stolen_seconds()
+            found = await run()
+            share = (machine.stolen_seconds() - taken) / (time.monotonic() - began) / (os.cpu_count() or 1)
+            if kept is None or share < kept.stolen:
+                kept = Kept(found, share)
+            if share <= STOLEN:
+                break
+            is_last = number + 1 == self.sizes.tries
+            self.say(f"the host took {share:.0%} of the machine away{'' if is_last else ': once more'}")
+        assert kept is not None
+        return kept
 
     async def measure(self, what: Load, server: Callable[[], list[int]], store: Callable[[], list[int]]) -> Measured:
         used, kept = server(), store()

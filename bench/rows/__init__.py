@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.stage import Measured
+from bench.stage import STOLEN, Kept, Measured
 
 DISTURBED = 0.1
 """Of the machine: where others used more than this during a run, its figure is void."""
@@ -20,6 +20,8 @@ class Row:
     name: str
     unit: str
     values: list[float] = field(default_factory=list)
+    stolen: list[float] = field(default_factory=list)
+    """The share of the machine that its host gave to others, in each round."""
     notes: list[str] = field(default_factory=list)
     detail: dict[str, Any] = field(default_factory=dict)
     is_void: bool = False
@@ -33,14 +35,19 @@ class Row:
 def void_on_a_busy_machine(rows: Sequence[Row], share: float) -> None:
     """Rows that do not watch the machine themselves are judged by how busy others kept it before and after them."""
     for row in rows:
+        stolen = statistics.median(row.stolen) if row.stolen else 0.0
+        if stolen > STOLEN:
+            row.is_void = True
+            row.notes.append(f"the host took {stolen:.0%} of the machine away")
         if share > DISTURBED and not row.is_void:
             row.is_void = True
             row.notes.append(f"others used {share:.0%} of the machine before or after")
 
 
-def from_runs(name: str, runs: Sequence[Measured]) -> Row:
+def from_runs(name: str, kept: Sequence[Kept[Measured]]) -> Row:
     """Answers per second, with what each part of the machine spent on one of them."""
-    row = Row(name, "/s", [run.answered.per_second for run in runs])
+    runs = [each.found for each in kept]
+    row = Row(name, "/s", [run.answered.per_second for run in runs], [each.stolen for each in kept])
     if not runs:
         return row
     ok = sum(run.answered.ok for run in runs) or 1

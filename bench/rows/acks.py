@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from bench import load, machine, servers, stores
 from bench.rows import Row, from_runs
-from bench.stage import Measured, Stage
+from bench.stage import Kept, Measured, Stage
 from bench.stores import Store
 from landfast.sealing.master import new_master
 
@@ -43,11 +43,11 @@ async def rows(stage: Stage) -> list[Row]:
         STORM: partial(landfast, stage, on_postgres, peaks, is_storm=True),
     }
     missing = [] if importlib.util.find_spec("granian") else [YARDSTICK]
-    runs: dict[str, list[Measured]] = {name: [] for name in kinds}
+    runs: dict[str, list[Kept[Measured]]] = {name: [] for name in kinds}
     for number in range(stage.sizes.rounds):
         for name in [name for name in kinds if name not in missing]:
             stage.say(f"round {number + 1} of {stage.sizes.rounds}: {name}")
-            runs[name].append(await kinds[name]())
+            runs[name].append(await stage.undisturbed(kinds[name]))
     made = [from_runs(name, measured) for name, measured in runs.items()]
     if missing:
         made[0].notes.append("granian is not installed: make bench installs it")

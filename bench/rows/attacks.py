@@ -9,13 +9,14 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 import msgspec
 
 from bench import load, machine, servers, stores
 from bench.load.attack import WAYS, Attack, Done
 from bench.rows import Row
-from bench.stage import ROOT, Stage
+from bench.stage import ROOT, Kept, Stage
 
 RATE = 500
 """Good requests a second."""
@@ -25,6 +26,9 @@ REFUSED = f"good requests that failed under all attacks, at {RATE}/s"
 MEMORY = "memory of an attacked intake, peak"
 FLOOR = f"p99 at {RATE}/s of a server that hangs up on strangers, the worst of all attacks"
 FLOOR_CALM = f"p99 at {RATE}/s of the same server before the attacks"
+
+_runs = itertools.count()
+"""Each run has events of its own: one that is repeated brings no duplicates."""
 
 
 def names(attackers: Sequence[int]) -> list[str]:
@@ -64,19 +68,21 @@ async def _floor(stage: Stage) -> list[Row]:
 async def _round(stage: Stage, port: int, title: str, calm: Row, row_of: Callable[[str, int], Row]) -> None:
     """Each is told as it ends: a run that takes minutes and says nothing looks like one that hangs."""
     name = "".join(filter(str.isalnum, title))
-    calm.values.append((await _paced(stage, port, f"calm{name}")).p99)
+    _note(calm, await stage.undisturbed(partial(_paced, stage, port, f"calm{name}")), Done())
     stage.say(f"{title}: calm {calm.values[-1]:.1f} ms")
     attacks = list(itertools.product(WAYS, stage.sizes.attackers))
     for number, (kind, connections) in enumerate(attacks, 1):
         row = row_of(kind, connections)
         async with _attack(port, kind, connections) as done:
-            answered = await _paced(stage, port, f"{kind}{connections}{name}")
-        _note(row, answered, done)
-        stage.say(f"{title}: {kind} from {connections}: {answered.p99:.1f} ms ({number} of {len(attacks)})")
+            kept = await stage.undisturbed(partial(_paced, stage, port, f"{kind}{connections}{name}"))
+        _note(row, kept, done)
+        stage.say(f"{title}: {kind} from {connections}: {kept.found.p99:.1f} ms ({number} of {len(attacks)})")
 
 
-def _note(row: Row, answered: load.Answered, done: Done) -> None:
+def _note(row: Row, kept: Kept[load.Answered], done: Done) -> None:
+    answered = kept.found
     row.values.append(answered.p99)
+    row.stolen.append(kept.stolen)
     failed = row.detail.get("failed", 0) + answered.failed
     seconds = answered.seconds or 1.0
     row.detail = {
@@ -96,7 +102,7 @@ def _name(kind: str, connections: int) -> str:
 
 async def _paced(stage: Stage, port: int, name: str) -> load.Answered:
     seconds = stage.sizes.attack_seconds
-    requests = stage.requests(int(RATE * seconds) + 1, name.replace(" ", ""))
+    requests = stage.requests(int(RATE * seconds) + 1, f"{name.replace(' ', '')}{next(_runs)}")
     return await load.apply(load.load(requests, port, seconds, rate=RATE), "own")
 
 

@@ -6,12 +6,13 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from bench import load, stores
 from bench.rows import Row, from_runs
 from bench.rows.latency import paced
-from bench.stage import Measured, Stage
+from bench.stage import Kept, Measured, Stage
 from tests.valkey import valkey
 
 ALONE = "duplicates that another intake stored, the database alone"
@@ -23,24 +24,30 @@ INTAKES = "acks of new events, PostgreSQL, {} intake processes"
 
 async def rows(stage: Stage, maximum: float) -> list[Row]:
     """`maximum` is the acks per second that one intake did at most on PostgreSQL."""
-    alone: list[Measured] = []
-    cached: list[Measured] = []
-    two: list[Measured] = []
+    alone: list[Kept[Measured]] = []
+    cached: list[Kept[Measured]] = []
+    two: list[Kept[Measured]] = []
     dead, down = Row(CACHE_DEAD, "ms"), Row(STORE_DOWN, "ms")
     for number in range(stage.sizes.rounds):
         stage.say(f"round {number + 1} of {stage.sizes.rounds}: duplicates with and without the shared cache")
-        alone.append(await _duplicates(stage))
+        alone.append(await stage.undisturbed(partial(_duplicates, stage)))
         with valkey() as server:
-            cached.append(await _duplicates(stage, {"LANDFAST_REDIS": server.address}))
+            shared = {"LANDFAST_REDIS": server.address}
+            cached.append(await stage.undisturbed(partial(_duplicates, stage, shared)))
         stage.say(f"round {number + 1} of {stage.sizes.rounds}: acks at {maximum / 2:,.0f}/s, the cache dead")
-        dead.values.append((await _without_the_cache(stage, maximum / 2)).p99)
+        _note(dead, await stage.undisturbed(partial(_without_the_cache, stage, maximum / 2)))
         stage.say(f"round {number + 1} of {stage.sizes.rounds}: acks at {maximum / 2:,.0f}/s, the database down")
-        answered = await _without_the_store(stage, maximum / 2)
-        down.values.append(answered.p99)
-        down.detail = {"answered": round(answered.per_second), "failed": answered.failed}
+        _note(down, await stage.undisturbed(partial(_without_the_store, stage, maximum / 2)))
         stage.say(f"round {number + 1} of {stage.sizes.rounds}: two intake processes")
-        two.append(await _intakes(stage, 2))
+        two.append(await stage.undisturbed(partial(_intakes, stage, 2)))
     return [from_runs(ALONE, alone), from_runs(CACHED, cached), dead, down, from_runs(INTAKES.format(2), two)]
+
+
+def _note(row: Row, kept: Kept[load.Answered]) -> None:
+    answered = kept.found
+    row.values.append(answered.p99)
+    row.stolen.append(kept.stolen)
+    row.detail = {"answered": round(answered.per_second), "failed": answered.failed}
 
 
 async def _duplicates(stage: Stage, settings: dict[str, str] | None = None) -> Measured:

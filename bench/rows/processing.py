@@ -41,12 +41,16 @@ async def rows(stage: Stage) -> list[Row]:
         for number in range(stage.sizes.rounds):
             for row, run, settings in kinds:
                 stage.say(f"round {number + 1} of {stage.sizes.rounds}: {row.name}")
-                row.values.append(await run(stage, opened, row, settings))
+                kept = await stage.undisturbed(partial(run, stage, opened, row, settings))
+                row.values.append(kept.found)
+                row.stolen.append(kept.stolen)
         made += [row for row, _, _ in kinds]
     naive = Row(NAIVE, "/s")
     for number in range(stage.sizes.rounds):
         stage.say(f"round {number + 1} of {stage.sizes.rounds}: {naive.name}")
-        naive.values.append(await _naive(stage, naive))
+        kept = await stage.undisturbed(partial(_naive, stage, naive))
+        naive.values.append(kept.found)
+        naive.stolen.append(kept.stolen)
     return [*made, naive]
 
 

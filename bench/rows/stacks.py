@@ -69,9 +69,11 @@ async def rows(stage: Stage) -> list[Row]:
             for stack in STACKS:
                 stage.say(f"round {number + 1} of {stage.sizes.rounds}: {stack.name}")
                 async with stack.given(store.inbox) as given:
-                    for name, spent in (await _round(stack, given, events)).items():
+                    found, stolen = await stage.undisturbed(partial(_round, stack, given, events))
+                    for name, spent in found.items():
                         row = measured.setdefault(name, Row(name, "µs"))
                         row.values.append(spent.microseconds)
+                        row.stolen.append(stolen)
                         row.detail["cpu_microseconds_each"] = {"worker": round(spent.cpu_microseconds, 1)}
     return list(measured.values())
 
