@@ -16,6 +16,7 @@ from landfast.domain.census import SourceTally
 from landfast.domain.errors import FramingError
 from landfast.intake.large import LARGE_BYTES, LINE_BYTES, LONGEST_REST_SECONDS, OTHERS_SHARE, SECONDS_BETWEEN_TURNS
 from landfast.intake.source import Source
+from landfast.web.http import connections
 from landfast.web.http.bodies import CHUNKS_IN_A_TURN, MEAN_CHUNK_BYTES, SMALL_CHUNKS, ChunkedBody
 from landfast.web.http.connections import TURNS_AT_A_TIME, Connections, Limits
 from landfast.web.http.protocol import PIPELINED_TURNS_AT_MOST, READING_SECONDS, STEPS_IN_A_TURN, Connection
@@ -375,3 +376,18 @@ async def test_the_log_of_refusals_has_a_line_a_second_and_the_tally_counts_all(
     told = sum(int(found[1]) for line in written if (found := re.search(r"others=(\d+)", line)))
     silent = sum(others for _, others in desk.intake.reports._thinned.values())
     assert len(written) <= 9 and len(written) + told + silent == 244
+
+
+async def test_a_turn_that_raises_ends_nobody_elses_wait() -> None:
+    told: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: told.append(str(what["exception"])))
+    line = connections.Line(lambda: 0.0)
+
+    def broken() -> None:
+        raise ValueError("a bug")
+
+    served = asyncio.Event()
+    line.join(broken)
+    line.join(served.set)
+    await asyncio.wait_for(served.wait(), PATIENCE_SECONDS)
+    assert told == ["a bug"]

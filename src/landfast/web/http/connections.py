@@ -65,17 +65,19 @@ class Line:
 
     def serve(self) -> None:
         began, spent, to_read = self._time(), 0.0, 0.0
-        for _ in range(min(TURNS_AT_A_TIME, len(self._waiting))):
-            turn, reading = self._waiting.popleft()
-            turn()
-            to_read += reading
-            spent = self._time() - began
-            if spent > SECONDS_BETWEEN_TURNS:
-                break
-        self._is_coming = bool(self._waiting)
-        if self._is_coming:
-            # What is read is read while the line waits.
-            self._come_back(max(SECONDS_BETWEEN_TURNS, OTHERS_SHARE * spent + (OTHERS_SHARE + 1) * to_read))
+        try:
+            for _ in range(min(TURNS_AT_A_TIME, len(self._waiting))):
+                turn, reading = self._waiting.popleft()
+                turn()
+                to_read += reading
+                spent = self._time() - began
+                if spent > SECONDS_BETWEEN_TURNS:
+                    break
+        finally:  # a turn that raises ends no other's wait for ever
+            self._is_coming = bool(self._waiting)
+            if self._is_coming:
+                # What is read is read while the line waits.
+                self._come_back(max(SECONDS_BETWEEN_TURNS, OTHERS_SHARE * spent + (OTHERS_SHARE + 1) * to_read))
 
     def _come_back(self, wait: float) -> None:
         self._is_coming = True
