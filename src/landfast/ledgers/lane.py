@@ -56,8 +56,9 @@ class Lane:
     def _put(self, function: Callable[[], Any]) -> Call:
         if self._thread is None:
             # A daemon: a handler that never ends must not keep the process from ending.
-            self._thread = threading.Thread(target=self._work, args=(self._calls,), name=self._name, daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._work, args=(self._calls,), name=self._name, daemon=True)
+            thread.start()
+            self._thread = thread  # not before: one that cannot be started performs nothing
         call = Call(function)
         self._calls.put(call)
         return call

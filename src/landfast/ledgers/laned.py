@@ -110,9 +110,9 @@ class LanedTransaction:
         is_left_running = self._lane.has_handler
         self._silence_alarm()
         if self._rolling_back is None:
+            self._rolling_back = asyncio.create_task(self._roll_back())  # first: no place is lost with a cut that fails
             if is_left_running:
                 self._hang_up()
-            self._rolling_back = asyncio.create_task(self._roll_back())
         if not is_left_running:
             await asyncio.shield(self._rolling_back)
 

@@ -26,9 +26,12 @@ from landfast.processing.invoke import (
     overran,
 )
 from landfast.processing.work import Work
-from landfast.thread_calls import Call, ending_of
+from landfast.thread_calls import Call, ending_of, finish
 
 T = TypeVar("T")
+
+CUT_SECONDS = 10.0
+"""For the loop to hang up on a handler that was given up: it does so at once, unless it is busy itself."""
 
 
 class OverranError(Exception):
@@ -106,6 +109,8 @@ class Trip:
         self._work: Work | None = None
         self._late_at = 0.0
         self._is_given_up = False
+        self._is_cut = threading.Event()
+        """The loop has hung up on the handler that it gave up."""
         self._over: asyncio.Future[Work | None] = self._loop.create_future()
         self._timer = self._loop.call_later(deadline, self._look)
 
@@ -117,7 +122,11 @@ class Trip:
     def ended(self) -> None:
         with self._turn:
             self._work = None
-            self._check()
+            is_given_up = self._is_given_up  # while its handler ran: the loop is about to hang up
+        if is_given_up:
+            # Not before that may its connection go to somebody else, who would lose it.
+            self._is_cut.wait(CUT_SECONDS)
+            raise GivenUpError
 
     def check(self) -> None:
         with self._turn:
@@ -125,13 +134,15 @@ class Trip:
 
     async def call(self, handler: Handler, function: Callable[[], Any], scope: Scope, then: Then) -> Any:
         whole = followed(function, then, is_async=handler.is_async)
-        result, error = ending_of(lambda: self.driven.call(whole, is_async=handler.is_async))
+
+        def to_its_end() -> Any:
+            result = self.driven.call(whole, is_async=handler.is_async)
+            finish(scope.close())  # what a session writes there is the handler's, too, and in its context
+            return result
+
+        result, error = ending_of(to_its_end)
         if error is not None:
             raise HandlerRaisedError(error) from error
-        try:
-            await scope.close()
-        except Exception as failed:
-            raise HandlerRaisedError(failed) from failed
         return result
 
     async def wait(self, call: Call) -> Work | None:
@@ -147,6 +158,17 @@ class Trip:
         with self._turn:
             self._is_given_up = True
             return self._work is not None
+
+    async def roll_back(self, tx: LedgerTransaction) -> None:
+        """With a handler that was given up: it goes on once this is done, and rolls back itself."""
+        try:
+            await tx.rollback()
+        finally:
+            self._is_cut.set()
+
+    def end(self) -> None:
+        """It never began."""
+        self._timer.cancel()
 
     def _check(self) -> None:
         if self._is_given_up:
@@ -186,19 +208,24 @@ async def in_one_trip(
         trip.driven = driven
         return await work(driven, trip)
 
-    call = lane.drive(drive)
+    try:
+        call = lane.drive(drive)
+    except BaseException:  # such as no thread: nothing of it has begun
+        trip.end()
+        await lane.leave()
+        raise
     try:
         late = await trip.wait(call)
     except asyncio.CancelledError:
         if trip.give_up():
             left_by_its_worker(call)
-            await tx.rollback()
+            await trip.roll_back(tx)
         else:
             await asyncio.shield(asyncio.ensure_future(_left(lane, call)))
         raise
     if late is not None:
         error = overran(call, late.handler.deadline, threads, hung)
-        await tx.rollback()
+        await trip.roll_back(tx)
         raise OverranError(late, error)
     await lane.leave()
     result, failure = call.ended.result()

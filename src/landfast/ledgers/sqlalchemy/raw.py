@@ -131,9 +131,10 @@ class Descriptor:
         self._socket: socket.socket | None = socket.socket(fileno=os.dup(number))
 
     def hang_up(self) -> None:
-        if self._socket is not None:
+        line = self._socket  # which another thread may close meanwhile
+        if line is not None:
             with contextlib.suppress(OSError):  # the other side was faster
-                self._socket.shutdown(socket.SHUT_RDWR)
+                line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         if self._socket is not None:

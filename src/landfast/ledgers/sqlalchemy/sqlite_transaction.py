@@ -168,7 +168,8 @@ class SqlalchemySqliteTransaction(SqliteTransaction):
         self.fence.lose(control.ended())
         self._handle.end()
         if self._borrowed.driver is not None:
-            self._borrowed.connection.interrupt()
+            with contextlib.suppress(sqlite3.Error):  # it is closed already
+                self._borrowed.connection.interrupt()
             self._borrowed.roll_back_soon()
 
     def _examine(self, connection: sqlite3.Connection) -> None:
