@@ -54,11 +54,28 @@ async def test_whoever_goes_and_has_proved_nothing_costs_newcomers_a_rest() -> N
     assert line.connections.newcomers.rest == pytest.approx(REST)
     line.connection.connection_lost(None)
     assert line.connections.newcomers.rest == pytest.approx(REST), "charged once, for being refused or for going"
-    _another(line).connection.connection_lost(None)  # it never said a word
-    assert line.connections.newcomers.rest == pytest.approx(2 * REST)
+    _another(line).connection.connection_lost(None)
+    assert line.connections.newcomers.rest == pytest.approx(REST), "who never said a word waits for no turn either"
     for _ in range(10_000):
         line.connections.newcomers.charge()
     assert line.connections.newcomers.rest == pytest.approx(LONGEST_REST_SECONDS), "nobody is kept out for seconds"
+
+
+async def test_however_fast_strangers_come_a_newcomer_has_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    coming = _coming(monkeypatch)
+    now = began = 1000.0
+    newcomers, served = Newcomers(lambda: now), []
+    newcomers.charge()
+    newcomers.wait(lambda: served.append(now))
+    while not served:
+        ((wait, serve),) = coming
+        coming.clear()
+        ends = now + wait
+        while now < ends:  # thousands a second, and one at the very moment that the rest ends
+            now = min(ends, now + 0.0002)
+            newcomers.charge()
+        serve()
+        assert now - began < 2 * LONGEST_REST_SECONDS
 
 
 async def test_whoever_brought_an_event_is_charged_nothing_when_it_goes() -> None:
@@ -122,8 +139,7 @@ async def test_of_many_newcomers_the_good_ones_are_served_in_one_go_and_each_str
 
     for name in ("good 1", "good 2", "stranger 1", "good 3", "stranger 2", "good 4"):
         newcomers.wait(take_turn(name, is_good=name.startswith("good")))
-    newcomers.serve()
-    assert served == [], "it rests"
+    assert served == [] and newcomers.rest, "it rests"
     now += REST
     newcomers.serve()
     assert served == ["good 1", "good 2", "stranger 1"]

@@ -50,6 +50,8 @@ class Channel(asyncio.Protocol):
         """It has brought a whole request before."""
         self._is_proven = False
         """It has brought an event of somebody who has a secret."""
+        self._is_heard = False
+        """It has brought something that was not an ordinary request and genuine."""
         self._is_charged = False
         """For being a stranger, or it never will be."""
         self._lingered = 0
@@ -138,8 +140,9 @@ class Channel(asyncio.Protocol):
         self._transport.close()
 
     def _charge_a_stranger(self) -> None:
-        """At its end. In ANSWERING an event is being stored, or waits for a provider's key."""
-        if not self._is_proven and not self._is_charged and self._phase is not Phase.ANSWERING:
+        """At its end. In ANSWERING an event is being stored, or waits for a provider's key. Not one that never said a
+        word: it does not wait for a turn, so a rest would keep out the others, and not it."""
+        if not self._is_proven and not self._is_charged and self._is_heard and self._phase is not Phase.ANSWERING:
             self._is_charged = True
             self._connections.newcomers.charge()
 

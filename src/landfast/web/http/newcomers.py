@@ -29,7 +29,7 @@ class Newcomers:
     def __init__(self, time: Callable[[], float] = monotonic) -> None:
         self._time = time
         self._waiting: deque[Callable[[], None]] = deque()
-        self._rests_until = 0.0
+        self._rests_since = self._rests_until = 0.0
         self._is_over = False
 
     @property
@@ -46,9 +46,11 @@ class Newcomers:
         if self._is_over:
             return
         now = self._time()
-        owed = max(self._rests_until, now) + OTHERS_SHARE * STRANGER_SECONDS
-        # At most: thousands who go together must not keep everybody out for seconds.
-        self._rests_until = min(owed, now + LONGEST_REST_SECONDS)
+        if now >= self._rests_until:
+            self._rests_since = self._rests_until = now
+        owed = self._rests_until + OTHERS_SHARE * STRANGER_SECONDS
+        # At most: thousands who go one after the other must not keep everybody out for seconds.
+        self._rests_until = min(owed, self._rests_since + LONGEST_REST_SECONDS)
 
     def rest_no_more(self) -> None:
         """We are about to stop: whoever has connected gets an answer."""
@@ -63,10 +65,12 @@ class Newcomers:
             self._come_back()
 
     def serve(self) -> None:
-        """One after the other, until one of them is a stranger."""
-        began = self._time()
+        """One after the other, until one of them is a stranger. The first in any case: by the time that we are called,
+        others may have been charged for the next rest."""
+        began, is_first = self._time(), True
         try:
-            while self._waiting and not self.rest and self._time() - began < SECONDS_BETWEEN_TURNS:
+            while self._waiting and (is_first or not self.rest) and self._time() - began < SECONDS_BETWEEN_TURNS:
+                is_first = False
                 turn = self._waiting[0]  # it stays until it had its turn, so that nobody has the line served twice
                 try:
                     turn()

@@ -133,6 +133,7 @@ class Connection(Channel):
         self._go_on()
 
     def _advance(self) -> None:
+        self._is_heard = True
         try:
             for _ in range(STEPS_IN_A_TURN):
                 if not self._buffer:
@@ -293,6 +294,7 @@ class Connection(Channel):
         try:
             answer = self._connections.intake.large.receive(admitted, body.whole, body.size, self._answered)
             if answer is not None:
+                self._is_proven |= answer.status < 300
                 self._answer(answer)
         except Exception as error:  # noqa: BLE001 - a bug of ours is answered too, and stops no other connection
             self._refuse(error)
