@@ -13,6 +13,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
+from landfast.admin.access.guard import LOOK_HEADER
 from landfast.admin.app import make_app
 from landfast.admin.live import Live
 from landfast.admin.pages import shared
@@ -221,6 +222,11 @@ async def test_a_foreign_link_starts_no_dry_run(visitor: httpx.AsyncClient, fron
     refused = await visitor.get(f"/events/{event}/dry-run", headers={"sec-fetch-site": "cross-site"})
     assert refused.status_code == 403 and "handlers are not run for it" in refused.text
     assert (await visitor.get(f"/events/{event}/dry-run")).status_code == 200
+    # Nor does the script of the page that says so, or one that stays open: handlers run when somebody opens the page.
+    for path in (f"/events/{event}/dry-run", "/replays/dry-run?q=state:dead", f"/events/{event}/curl"):
+        assert (await visitor.get(path, headers={LOOK_HEADER: "5000"})).status_code == 400
+        assert 'data-stream=""' in (await visitor.get(path)).text
+    assert 'data-stream=""' in refused.text
 
 
 async def test_events_that_were_chosen_one_by_one_are_replayed(visitor: httpx.AsyncClient, front: Storefront) -> None:

@@ -119,10 +119,11 @@ class Access:
     async def end_session(self, request: Request) -> None:
         """Of somebody who signs out: whoever else has the cookie is out, too."""
         person = await self.people.person_of(request) if self.people is not None else None
-        if person is not None:
+        if person is not None and self.people is not None:
             archive, who = self._desk.archive, f"oidc {person.name}"
             with asked_from(address_of(request)):
                 await sessions.end(archive, person.session, who=who, why="", now=self._desk.now())
+            self.people.ended.look_again()
 
     def _person(self, person: Person, request: Request) -> Operator:
         name = f"oidc {person.name}"

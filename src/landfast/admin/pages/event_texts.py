@@ -38,6 +38,7 @@ PAGES = (
         gather_curl,
         _draw("Its exact bytes under its own key, signed anew, valid for as long as the sender's signatures are."),
         template="text.html",
+        is_live=False,
     ),
     Page(
         "events",
@@ -46,5 +47,6 @@ PAGES = (
         gather_test,
         _draw("Delivers its exact bytes to your handlers, in pytest, with the fixture that comes with Landfast."),
         template="text.html",
+        is_live=False,
     ),
 )

@@ -79,7 +79,7 @@ def html(
                 "root": root,
                 "here": f"{here}{query}",
                 "json_url": f"{root}{here if here != '/' else '/overview'}.json{query}",
-                "stream": f"{root}/api/stream?only=beats",
+                "stream": f"{root}/api/stream?only=beats" if page.is_live else "",
                 "now": datetime.now(UTC),
                 "theme": "" if for_all else theme_of(request),
                 "operator": None if for_all else ask.operator,

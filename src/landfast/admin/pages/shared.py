@@ -14,6 +14,9 @@ KEPT_AT_MOST = 200
 """Answers; some have a filter in their name, and nobody may fill the memory with them."""
 
 
+FAILED_SECONDS = 1.0
+
+
 @dataclass(slots=True)
 class _Kept:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -23,7 +26,8 @@ class _Kept:
 
 @dataclass(slots=True)
 class Shared:
-    """A question that failed is not kept: the next page asks again."""
+    """An answer that failed is kept for a moment, for all who have waited for it: asked by one after the other, a
+    question that takes five seconds to fail would keep the last of fifty waiting for minutes."""
 
     clock: Clock
     live: Live
@@ -36,5 +40,5 @@ class Shared:
         async with kept.asking:
             if self.clock.monotonic() >= kept.until:
                 kept.part = await ask()
-                kept.until = 0.0 if kept.part.problem else self.clock.monotonic() + seconds
+                kept.until = self.clock.monotonic() + (FAILED_SECONDS if kept.part.problem else seconds)
             return kept.part

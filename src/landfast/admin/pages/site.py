@@ -92,6 +92,8 @@ def _shown(page: Page, site: Site, *, is_json: bool) -> Endpoint:
             parts = await page.gather(ask)
             return Response(as_json(parts), status_of(parts), media_type="application/json")
         if LOOK_HEADER in request.headers:
+            if not page.is_live:
+                raise HTTPException(400, "this page is drawn once, when somebody opens it")
             return await site.looks.get(ask, lambda: _drawn(page, site, ask, for_all=True))
         response = await _drawn(page, site, ask, for_all=False)
         take(response, request)

@@ -18,7 +18,9 @@ function isBusy() {
   // Whoever types, chooses or reads something that is unfolded keeps what is there.
   const focus = document.activeElement;
   const typing = focus && focus.closest("main form") && focus.id !== "filter" && focus.tagName !== "BUTTON";
-  return document.hidden || isPaused || typing || document.querySelector("dialog[open]") || !getSelection().isCollapsed;
+  const fields = [...document.querySelectorAll("main form input:not([data-select]):not(#filter), main form textarea")];
+  const filled = fields.some((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked);
+  return document.hidden || isPaused || typing || filled || document.querySelector("dialog[open]") || !getSelection().isCollapsed;
 }
 
 async function look() {
@@ -27,9 +29,11 @@ async function look() {
   isFetching = true; last = Date.now();
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html", "Landfast-Look": String(LEAST_MS) }, credentials: "same-origin" });
+    const text = await answer.text();
+    if (isBusy()) { isFetching = false; later(LEAST_MS); return; }  // somebody has begun to type meanwhile
     if (answer.status === 401) { location.reload(); return; }  // a session is over: a page that is opened anew signs in again
     if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
-    replaceParts(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    replaceParts(new DOMParser().parseFromString(text, "text/html"));
     say("live", "live");
   } catch (error) {
     say("stale", `stale since ${drawnAt()}`);
