@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from landfast.admin.pages.frame import TEMPLATE
 from landfast.admin.pages.part import Part
 from landfast.admin.pages.static_files import FILES
 from landfast.admin.pages.table import PAGES
+from landfast.admin.problems import Problem
 from landfast.admin.questions.events import EventCount, EventsPage
 from landfast.domain.access import Role
 from landfast.domain.filter import Filter
@@ -305,6 +307,24 @@ async def test_an_event_can_be_taken_away_as_curl_and_as_a_test(visitor: httpx.A
     curl = (await visitor.get(f"/events/{event}/curl.json")).json()["answer"]["text"]
     assert "Stripe-Signature: t=" in curl and '"id":"evt_1Nq00001"' in curl
     assert "def test_stripe_payment_intent_succeeded_evt_1nq00001" in (await visitor.get(f"/events/{event}/test")).text
+
+
+async def test_those_who_wait_for_a_question_that_fails_do_not_ask_it_again() -> None:
+    clock, goes_on = ManualClock(), asyncio.Event()
+    asked: list[int] = []
+    answers = shared.Shared(clock, Live(clock))
+
+    async def ask() -> Part:
+        asked.append(len(asked))
+        await goes_on.wait()
+        return Part(problem=Problem(status=503, title="Away", detail="it is away"))
+
+    waiting = [asyncio.create_task(answers.get("overview", 5.0, ask)) for _ in range(50)]
+    await asyncio.sleep(0)
+    goes_on.set()
+    assert all(part.problem for part in await asyncio.gather(*waiting)) and asked == [0]
+    await answers.get("overview", 5.0, ask)
+    assert asked == [0, 1], "whoever comes later does"
 
 
 async def test_many_dashboards_ask_as_often_as_one() -> None:

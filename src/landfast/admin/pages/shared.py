@@ -14,20 +14,19 @@ KEPT_AT_MOST = 200
 """Answers; some have a filter in their name, and nobody may fill the memory with them."""
 
 
-FAILED_SECONDS = 1.0
-
-
 @dataclass(slots=True)
 class _Kept:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     until: float = 0.0
+    asked: int = 0
+    """How often: whoever waits meanwhile knows that it was."""
     part: Part = field(default_factory=Part)
 
 
 @dataclass(slots=True)
 class Shared:
-    """An answer that failed is kept for a moment, for all who have waited for it: asked by one after the other, a
-    question that takes five seconds to fail would keep the last of fifty waiting for minutes."""
+    """A question that failed is asked again by whoever comes next, and not by those who have waited for it: one after
+    the other, they would wait for minutes where it takes five seconds to fail."""
 
     clock: Clock
     live: Live
@@ -37,8 +36,10 @@ class Shared:
         if len(self._kept) >= KEPT_AT_MOST:
             self._kept.clear()
         kept = self._kept.setdefault(f"{self.live.changes} {name}", _Kept())
+        asked = kept.asked
         async with kept.asking:
-            if self.clock.monotonic() >= kept.until:
+            if asked == kept.asked and self.clock.monotonic() >= kept.until:
                 kept.part = await ask()
-                kept.until = self.clock.monotonic() + (FAILED_SECONDS if kept.part.problem else seconds)
+                kept.asked += 1
+                kept.until = 0.0 if kept.part.problem else self.clock.monotonic() + seconds
             return kept.part
