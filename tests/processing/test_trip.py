@@ -14,7 +14,7 @@ import pytest
 from landfast.ledgers.lane import Lanes
 from landfast.ledgers.laned import LanedTransaction
 from landfast.processing.handlers.threads import Threads
-from landfast.processing.trip import OverranError, Trip, in_one_trip
+from landfast.processing.trip import GivenUpError, OverranError, Trip, in_one_trip
 from tests.patience import PATIENCE_SECONDS
 
 DEADLINE = 0.02
@@ -86,6 +86,25 @@ async def test_a_connection_is_cut_before_the_thread_gives_it_back_and_never_aft
         await travel(tx, lambda: returns.wait(PATIENCE_SECONDS), Scope(), LetsItReturn(returns, inner))
     assert await asyncio.to_thread(inner.is_back.wait, PATIENCE_SECONDS), "the thread goes on, and rolls back"
     assert cut == [False]
+
+
+async def test_a_late_handler_that_has_returned_waits_for_no_cut_of_a_worker_that_is_cancelled() -> None:
+    work: Any = SimpleNamespace(handler=SimpleNamespace(deadline=0.0, is_async=False, name="create_order"))
+    trip = Trip(0.0)
+    trip.begins(work)
+    trip._look()  # it is late
+
+    def end() -> None:
+        with pytest.raises(GivenUpError):
+            trip.ended()
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    while trip._work is not None:
+        await asyncio.sleep(0)
+    assert not trip.give_up() and trip._is_cut.is_set()
+    await asyncio.to_thread(thread.join, PATIENCE_SECONDS)
+    trip.end()
 
 
 async def test_a_cut_that_fails_costs_no_place() -> None:

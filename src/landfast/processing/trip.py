@@ -157,6 +157,8 @@ class Trip:
         """Whether a handler runs now. If not, what the thread does meanwhile ends by itself."""
         with self._turn:
             self._is_given_up = True
+            if self._work is None:
+                self._is_cut.set()  # nobody is hung up on, and a handler that was late has returned meanwhile
             return self._work is not None
 
     async def roll_back(self, tx: LedgerTransaction) -> None:
