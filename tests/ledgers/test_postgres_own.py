@@ -149,7 +149,7 @@ async def test_settings_of_one_handler_do_not_reach_the_next(postgres_desk: Post
         await tx.reserve([key()])
         assert {name: await tx.handle.fetchval(f"SHOW {name}") for name in OURS} == OURS
         assert await tx.handle.fetchval("SHOW lock_timeout") == "0"
-        mess = ("statement_timeout = '1ms'", "search_path = nowhere", "ROLE pg_monitor", "synchronous_commit = off")
+        mess = ("statement_timeout = '10s'", "search_path = nowhere", "ROLE pg_monitor", "synchronous_commit = off")
         for setting in (*mess, "SESSION AUTHORIZATION pg_monitor"):
             await tx.handle.execute(f"SET LOCAL {setting}")
         await tx.scope()
