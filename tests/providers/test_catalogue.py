@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -17,7 +19,7 @@ from landfast.domain.errors import UnverifiedError
 from landfast.intake.source import Source
 from landfast.intake.verify import Examined, examine
 from landfast.ports.provider import KeyNeeded, Secret
-from landfast.providers import Profile, provider
+from landfast.providers import Profile, catalogue, provider
 from landfast.providers.catalogue import PROFILES
 from landfast.providers.request import Draft
 from landfast.providers.signing import sample, signed_request
@@ -58,6 +60,14 @@ def is_refused(source: Source, head: Head, body: bytes) -> bool:
     except (UnverifiedError, KeyNeeded):  # a key that nobody gives is none
         return True
     return False
+
+
+def test_the_table_of_families_names_every_profile_of_every_module() -> None:
+    modules = {module.name for module in iter_modules(catalogue.__path__)} - {"units"}
+    written = {name: import_module(f"{catalogue.__name__}.{name}").PROFILES for name in modules}
+    listed = {family: [PROFILES[name] for name in names] for family, names in catalogue._FAMILIES.items()}
+    assert listed == {family: list(profiles) for family, profiles in written.items()}
+    assert len(PROFILES) == sum(map(len, written.values()))
 
 
 @pytest.mark.req("R1", "R2")

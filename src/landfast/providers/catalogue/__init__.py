@@ -2,8 +2,8 @@
 
 How to add one
 --------------
-Write a `Profile` in the module of its family, add it to that module's `PROFILES`, give it a sample, run
-`tests/providers`. Nothing else knows the list. An entry of a known scheme needs no code:
+Write a `Profile` in the module of its family, add it to that module's `PROFILES` and its name to `_FAMILIES` below,
+give it a sample, run `tests/providers`. Nothing else knows the list. An entry of a known scheme needs no code:
 
     ACME = Profile(
         name="acme",                         # what a source says in `provider =`; small letters and hyphens
@@ -68,66 +68,53 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 
-from landfast.providers.catalogue import (
-    acquirers,
-    ai,
-    banking,
-    billing,
-    cloud,
-    code,
-    commerce,
-    content,
-    documents,
-    email,
-    identity,
-    infrastructure,
-    logistics,
-    marketing,
-    media,
-    messaging,
-    payments,
-    pipelines,
-    planning,
-    scheduling,
-    social,
-    storage,
-    support,
-    telephony,
-    work,
-)
 from landfast.providers.profile import Profile
 
-_FAMILIES = (
-    payments,
-    acquirers,
-    billing,
-    banking,
-    commerce,
-    logistics,
-    code,
-    pipelines,
-    messaging,
-    social,
-    telephony,
-    email,
-    marketing,
-    media,
-    cloud,
-    identity,
-    work,
-    planning,
-    scheduling,
-    documents,
-    content,
-    storage,
-    support,
-    ai,
-    infrastructure,
-)
+_FAMILIES = {
+    "payments": ("stripe", "paypal", "adyen", "adyen-platform", "gocardless"),
+    "acquirers": ("square", "checkout-com", "mollie", "mollie-next", "razorpay", "braintree", "coinbase-commerce"),
+    "billing": ("paddle-billing", "paddle-classic", "lemonsqueezy", "chargebee", "polar"),
+    "banking": ("plaid", "truelayer", "lithic", "xero", "quickbooks"),
+    "commerce": ("shopify", "woocommerce", "bigcommerce", "ebay"),
+    "logistics": ("easypost", "onfleet"),
+    "code": ("github", "gitlab", "bitbucket-cloud", "bitbucket-server", "gitea", "gogs"),
+    "pipelines": ("circleci", "vercel", "netlify", "sentry", "pagerduty"),
+    "messaging": ("slack", "discord-interactions", "discord-events", "telegram", "line", "webex", "pusher"),
+    "social": ("meta", "whatsapp", "x-twitter", "twitch"),
+    "telephony": ("twilio", "messagebird", "plivo"),
+    "email": ("sendgrid", "mailgun", "resend", "postmark", "mandrill", "mailersend", "postal"),
+    "marketing": ("customerio", "mautic"),
+    "media": ("mux", "cloudinary"),
+    "cloud": ("aws-sns", "google-pubsub", "azure-event-grid"),
+    "identity": ("okta", "auth0", "clerk", "workos", "fusionauth", "onfido", "finch"),
+    "work": ("asana", "notion", "airtable", "clickup", "microsoft-graph", "hubspot", "zoom"),
+    "planning": ("linear", "jira", "trello"),
+    "scheduling": ("calendly", "cal-com", "acuity"),
+    "documents": ("docusign", "dropbox-sign", "typeform", "formstack"),
+    "content": ("sanity", "webflow"),
+    "storage": ("dropbox", "box"),
+    "support": ("zendesk", "intercom", "helpscout"),
+    "ai": ("openai", "elevenlabs", "cursor"),
+    "infrastructure": ("standard-webhooks", "svix", "hook0", "convoy", "cloudevents"),
+}
+_FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names}
 
-PROFILES: Mapping[str, Profile] = MappingProxyType(
-    {profile.name: profile for family in _FAMILIES for profile in family.PROFILES}
-)
+
+class _Catalogue(Mapping[str, Profile]):
+    """A family is read when one of its providers is asked for: a worker of two sources need not know a hundred."""
+
+    def __getitem__(self, name: str) -> Profile:
+        family: tuple[Profile, ...] = import_module(f"{__name__}.{_FAMILY_OF[name]}").PROFILES
+        return next(profile for profile in family if profile.name == name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_FAMILY_OF)
+
+    def __len__(self) -> int:
+        return len(_FAMILY_OF)
+
+
+PROFILES: Mapping[str, Profile] = _Catalogue()
