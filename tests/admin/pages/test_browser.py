@@ -118,6 +118,24 @@ def test_the_row_that_keys_are_at_stays_when_the_page_is_drawn_again(browser: Br
     assert browser.run(f"return {at}") == named and browser.run(chosen) == [named]
 
 
+def test_a_form_that_is_begun_is_left_alone_and_the_page_says_so(browser: Browser, storefront: Storefront) -> None:
+    storefront.run(_dead(storefront, 1))
+    (event,) = storefront.run(storefront.stores.inbox.find(Filter(), limit=1))
+    browser.go(f"/events/{event.event_id.hex()}")
+    browser.click("#act-discard summary")
+    browser.one("#discard-why").send_keys("twice paid")
+    browser.run("document.activeElement.blur()")
+    look, state = "look().then(arguments[0])", "[data-live-state]"
+    browser.driver.execute_async_script(look)
+    assert browser.one("#discard-why").get_property("value") == "twice paid"
+    assert browser.one(state).get_attribute("data-state") == "paused"
+    assert "for your input" in browser.one(state).text
+    browser.one("#discard-why").clear()
+    browser.run("document.activeElement.blur()")
+    browser.driver.execute_async_script(look)
+    assert browser.one(state).get_attribute("data-state") == "live"
+
+
 def test_a_handler_is_paused_and_a_secret_is_changed(browser: Browser, storefront: Storefront) -> None:
     browser.go("/handlers")
     browser.click("tr[data-row=create_order] button")

@@ -14,23 +14,30 @@ function say(word, text) {
   if (state) { state.dataset.state = word; state.textContent = text; }
 }
 
-function isBusy() {
-  // Whoever types, chooses or reads something that is unfolded keeps what is there.
+function isInHand() {
+  // Whoever types, chooses or marks something keeps what is there.
   const focus = document.activeElement;
   const typing = focus && focus.closest("main form") && focus.id !== "filter" && focus.tagName !== "BUTTON";
   const fields = [...document.querySelectorAll("main form input:not([data-select]):not(#filter), main form textarea")];
   const filled = fields.some((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked);
-  return document.hidden || isPaused || typing || filled || document.querySelector("dialog[open]") || !getSelection().isCollapsed;
+  return typing || filled || document.querySelector("dialog[open]") || !getSelection().isCollapsed;
+}
+
+function isKept() {
+  if (document.hidden || isPaused) return true;
+  if (!isInHand()) return false;
+  say("paused", `kept at ${drawnAt()} for your input`);
+  return true;
 }
 
 async function look() {
   timer = null;
-  if (isBusy() || isFetching) { later(LEAST_MS); return; }
+  if (isFetching || isKept()) { later(LEAST_MS); return; }
   isFetching = true; last = Date.now();
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html", "Landfast-Look": String(LEAST_MS) }, credentials: "same-origin" });
     const text = await answer.text();
-    if (isBusy()) { isFetching = false; later(LEAST_MS); return; }  // somebody has begun to type meanwhile
+    if (isKept()) { isFetching = false; later(LEAST_MS); return; }  // somebody has begun to type meanwhile
     if (answer.status === 401) { location.reload(); return; }  // a session is over: a page that is opened anew signs in again
     if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
     replaceParts(new DOMParser().parseFromString(text, "text/html"));
