@@ -118,7 +118,7 @@ def test_one_event_is_exported_by_its_name_into_a_file_for_its_owner(landfast: R
         "landfast: events export: one.jsonl is there already; name another file\n",
     )
     none = landfast("events", "export", "evt_none", "--to", "none.jsonl")
-    assert none.err == "landfast: events export: no event 'evt_none'; see landfast events list\n"
+    assert none.err == "landfast: no event 'evt_none'; see landfast events list\n"
     assert not (full / "none.jsonl").exists()
 
 

@@ -47,4 +47,4 @@ def test_a_handler_is_proven_with_an_event_that_came_in(
     good = landfast("prove", "shop:inbox", "create_order", "--event", "shop/evt_1")
     assert (good.code, good.out.rstrip().endswith("ok")) == (0, True), good.out + good.err
     missing = landfast("prove", "shop:inbox", "--event", "evt_none")
-    assert missing.code == 2 and "there is no event 'evt_none'" in missing.err
+    assert missing.code == 1 and "no event 'evt_none'" in missing.err

@@ -9,8 +9,9 @@ import click
 
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
+from landfast.cli.no_event import NoEventError
 from landfast.cli.options import app_option, find_inbox, json_option, note_unknown_source, operator, run, why_option
-from landfast.cli.output import counted, safe, say, say_json
+from landfast.cli.output import counted, say, say_json
 from landfast.domain.errors import UserError
 from landfast.domain.filter import Filter, parse
 from landfast.operations import erasing
@@ -61,8 +62,7 @@ def erase(
 def _one(inbox: Inbox, name: str, why: str, *, dry: bool, yes: bool, as_json: bool) -> int:
     state = run(_state_of(inbox, name))
     if state is None:
-        click.echo(f"landfast: no event {safe(name)!r}; see landfast events list", err=True)
-        return NEGATIVE
+        raise NoEventError(name)
     if dry:
         _say({"would_erase": 1, "state": state}, f"it is {state}; 1 would be erased", as_json=as_json)
         return 0

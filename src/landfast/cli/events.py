@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import click
 
 from landfast.app import Inbox
-from landfast.cli import NEGATIVE
 from landfast.cli.events_export import export, import_
 from landfast.cli.events_graph import show_graph
 from landfast.cli.events_ledger import ledger_side, say_ledger_side
 from landfast.cli.events_save_test import save_test
 from landfast.cli.groups import ListsByDefault
 from landfast.cli.lane_text import lane_fields, say_lane
+from landfast.cli.no_event import NoEventError
 from landfast.cli.options import (
     ROWS,
     app_option,
@@ -99,8 +99,7 @@ def show(*, event: str, graph: bool, svg: Path | None, reveal: bool, app: str | 
     inbox = find_inbox(app)
     record = run(_find(inbox, event))
     if record is None:
-        click.echo(f"landfast: no event {safe(event)!r}; see landfast events list", err=True)
-        return NEGATIVE
+        raise NoEventError(event)
     if graph or svg:
         return show_graph(inbox, record.summary, svg=svg, as_json=as_json)
     record = record_to_show(record, inbox, reveal=reveal)

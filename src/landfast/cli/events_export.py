@@ -15,6 +15,7 @@ import click
 
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
+from landfast.cli.no_event import NoEventError
 from landfast.cli.options import app_option, find_inbox, json_option, note_unknown_source, operator, run, why_option
 from landfast.cli.output import counted, safe, say, say_json
 from landfast.config import nearest
@@ -77,7 +78,7 @@ async def _chosen(inbox: Inbox, archive: Archive, what: tuple[str, ...]) -> list
     if len(what) == 1 and ":" not in what[0]:
         record = await find_event(archive, what[0])
         if record is None:
-            raise UserError(f"events export: no event {what[0]!r}; see landfast events list")
+            raise NoEventError(what[0])
         must_have_body(record, "events export")
         return [record.summary.event_id]
     wanted = parse(" ".join(what), now=datetime.now(UTC))

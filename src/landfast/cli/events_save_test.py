@@ -7,8 +7,8 @@ import click
 from landfast.app import Inbox
 from landfast.app.batch_of_one import body_alone
 from landfast.app.sources import profile_of
-from landfast.cli import NEGATIVE
 from landfast.cli.events_export import created
+from landfast.cli.no_event import NoEventError
 from landfast.cli.options import app_option, find_inbox, json_option, run
 from landfast.cli.output import safe, say, say_json
 from landfast.domain.errors import UserError
@@ -34,8 +34,7 @@ def save_test(*, event: str, target: str | None, app: str | None, as_json: bool)
     inbox = find_inbox(app)
     record = run(_find(inbox, event))
     if record is None:
-        click.echo(f"landfast: no event {safe(event)!r}; see landfast events list", err=True)
-        return NEGATIVE
+        raise NoEventError(event)
     must_have_body(record, "events save-test")
     if inbox.settings.seal or inbox.settings.seal_old:
         click.echo("landfast: note: what this inbox stores is sealed, and the test holds it in clear", err=True)

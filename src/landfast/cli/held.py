@@ -11,6 +11,7 @@ from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.events import CUT, Page, cells, find_events
 from landfast.cli.groups import ListsByDefault
+from landfast.cli.no_event import NoEventError
 from landfast.cli.options import (
     ROWS,
     app_option,
@@ -21,7 +22,7 @@ from landfast.cli.options import (
     run,
     why_option,
 )
-from landfast.cli.output import counted, safe, say, say_json, say_table
+from landfast.cli.output import counted, say, say_json, say_table
 from landfast.domain.errors import UserError
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import State
@@ -68,8 +69,7 @@ def add(*, event: str, why: str, app: str | None, as_json: bool) -> int:
     Later events of its entity go on. Exits with 1 if a worker has it in hand, or it is decided already."""
     found, is_held = run(_hold(find_inbox(app), event, why))
     if found is None:
-        click.echo(f"landfast: no event {safe(event)!r}; see landfast events list", err=True)
-        return NEGATIVE
+        raise NoEventError(event)
     text = "held; decide with landfast held admit, or landfast held discard"
     _say(
         {"held": int(is_held), "state": found},
@@ -127,8 +127,7 @@ def _decide(
 def _one(inbox: Inbox, decision: Decision, name: str, why: str, *, dry: bool, as_json: bool) -> int:
     found, decided = run(_decide_one(inbox, decision, name, why, dry=dry))
     if found is None:
-        click.echo(f"landfast: no event {safe(name)!r}; see landfast held list", err=True)
-        return NEGATIVE
+        raise NoEventError(name, see="held list")
     if dry:
         would = int(found is State.HELD)
         text = f"it is {found}; {would} would be {DONE[decision]}"

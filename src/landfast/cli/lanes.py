@@ -12,8 +12,9 @@ import click
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.groups import ListsByDefault
+from landfast.cli.no_event import NoEventError
 from landfast.cli.options import ROWS, app_option, find_inbox, json_option, operator, run, why_option
-from landfast.cli.output import duration, safe, say, say_json, say_table
+from landfast.cli.output import duration, say, say_json, say_table
 from landfast.domain.lifecycle import State
 from landfast.domain.summary import WaitingLane
 from landfast.operations import one_event
@@ -63,8 +64,7 @@ def skip(*, event: str, why: str, app: str | None, as_json: bool) -> int:
     replay can still run it, late."""
     found, skipped = run(_skip(find_inbox(app), event, why))
     if found is None:
-        click.echo(f"landfast: no event {safe(event)!r}; see landfast lanes list", err=True)
-        return NEGATIVE
+        raise NoEventError(event, see="lanes list")
     if as_json:
         say_json({"skipped": int(skipped), "state": found})
     else:

@@ -11,6 +11,7 @@ import click
 from landfast.app import Inbox, load
 from landfast.app.prove import sample_given, subject_of
 from landfast.cli import NEGATIVE
+from landfast.cli.no_event import NoEventError
 from landfast.cli.options import json_option, warn_of_strange_variables
 from landfast.cli.output import counted, safe, say, say_json
 from landfast.cli.serve import default_app
@@ -99,7 +100,7 @@ async def _stored(inbox: Inbox, name: str) -> Sample:
     async with inbox.archive() as archive:
         record = await find_event(archive, name)
     if record is None:
-        raise UserError(f"prove: there is no event {name!r}; see landfast events list")
+        raise NoEventError(name)
     event = record.summary
     return Sample(
         source=event.source,

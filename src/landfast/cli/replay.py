@@ -10,6 +10,7 @@ from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.asking import confirm, confirm_many
 from landfast.cli.groups import Commands
+from landfast.cli.no_event import NoEventError
 from landfast.cli.options import (
     app_option,
     find_inbox,
@@ -19,7 +20,7 @@ from landfast.cli.options import (
     run,
     why_option,
 )
-from landfast.cli.output import safe, say, say_json
+from landfast.cli.output import say, say_json
 from landfast.cli.rehearse import say_rehearsals
 from landfast.cli.replay_jobs import cancel, list_, replay_all, resume, show
 from landfast.config import nearest
@@ -169,8 +170,7 @@ def _preview(inbox: Inbox, chosen: Filter, count: int, order: _Order, *, sample:
 def _one(inbox: Inbox, name: str, order: _Order, *, preview: bool, dry_run: bool) -> int:
     found = run(_state_of(inbox, name))
     if found is None:
-        click.echo(f"landfast: no event {safe(name)!r}; see landfast events list", err=True)
-        return NEGATIVE
+        raise NoEventError(name)
     if preview or dry_run:
         chosen = Filter(source=found.source, key=found.key)
         rehearsals = say_rehearsals(

@@ -9,9 +9,9 @@ import click
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
 from landfast.cli.asking import confirm_many
+from landfast.cli.no_event import NoEventError
 from landfast.cli.options import app_option, find_inbox, json_option, note_unknown_source, operator, run, why_option
 from landfast.cli.output import say, say_json
-from landfast.domain.errors import UserError
 from landfast.domain.filter import Filter, joined
 from landfast.domain.ids import EventId
 from landfast.domain.lifecycle import State
@@ -80,7 +80,7 @@ async def _retry_named(
         for name in names:
             record = await find_event(archive, name)
             if record is None:
-                raise UserError(f"retry: no event {name!r}; see landfast events list state:delayed")
+                raise NoEventError(name, see="events list state:delayed")
             states[name] = record.summary.state
             events.append(record.summary.event_id)
         if preview:

@@ -8,6 +8,7 @@ import click
 
 from landfast.app import Inbox
 from landfast.app.batch_of_one import body_alone
+from landfast.cli.no_event import NoEventError
 from landfast.cli.signing import Requests, Signing
 from landfast.domain.errors import UserError
 from landfast.domain.summary import EventRecord
@@ -22,7 +23,7 @@ async def stored_event(inbox: Inbox, name: str) -> EventRecord:
     async with inbox.archive() as archive:
         record = await find_event(archive, name)
     if record is None:
-        raise UserError(f"send: no event {name!r}; see landfast events list")
+        raise NoEventError(name)
     must_have_body(record, "send")
     return record
 
