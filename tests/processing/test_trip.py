@@ -61,8 +61,10 @@ def laned(inner: Inner, hang_up: Callable[[], None] = lambda: None, **more: Any)
     return LanedTransaction(inner, lanes.take(), lanes, hang_up=hang_up, **more)  # type: ignore[arg-type]
 
 
-async def travel(tx: LanedTransaction, handler: Callable[[], Any], scope: Scope, threads: Threads) -> Any:
-    work: Any = SimpleNamespace(handler=SimpleNamespace(deadline=DEADLINE, is_async=False, name="create_order"))
+async def travel(
+    tx: LanedTransaction, handler: Callable[[], Any], scope: Scope, threads: Threads, deadline: float = DEADLINE
+) -> Any:
+    work: Any = SimpleNamespace(handler=SimpleNamespace(deadline=deadline, is_async=False, name="create_order"))
 
     async def handle(driven: Any, trip: Trip) -> Any:
         try:
@@ -75,7 +77,7 @@ async def travel(tx: LanedTransaction, handler: Callable[[], Any], scope: Scope,
             await driven.rollback()
             raise
 
-    return await in_one_trip(tx, handle, tx.lane, deadline=DEADLINE, threads=threads, hung=lambda: None)
+    return await in_one_trip(tx, handle, tx.lane, deadline=deadline, threads=threads, hung=lambda: None)
 
 
 async def test_a_connection_is_cut_before_the_thread_gives_it_back_and_never_after() -> None:
@@ -116,6 +118,42 @@ async def test_a_cut_that_fails_costs_no_place() -> None:
     tx = laned(inner, broken, gone=gone.set)
     with pytest.raises(ValueError, match="a bug"):
         await travel(tx, lambda: returns.wait(PATIENCE_SECONDS), Scope(), LetsItReturn(returns, inner))
+    await asyncio.wait_for(gone.wait(), PATIENCE_SECONDS)
+
+
+async def test_who_cancels_is_told_so_although_the_cut_fails() -> None:
+    begun, returns = threading.Event(), threading.Event()
+
+    def broken() -> None:
+        raise ValueError("a bug")
+
+    def handler() -> None:
+        begun.set()
+        returns.wait(PATIENCE_SECONDS)
+
+    worker = asyncio.create_task(travel(laned(Inner(), broken), handler, Scope(), Threads(), deadline=PATIENCE_SECONDS))
+    assert await asyncio.to_thread(begun.wait, PATIENCE_SECONDS)
+    worker.cancel()
+    await asyncio.wait({worker})
+    returns.set()
+    assert worker.cancelled()
+
+
+async def test_a_handler_whose_source_cannot_be_read_is_cut_as_any_other() -> None:
+    """The lines of a stack come from the loader of the user's module, which may raise anything."""
+
+    class Loader:
+        def get_source(self, _name: str) -> str:
+            raise ValueError("encrypted")
+
+    inner, returns, gone, cut = Inner(), threading.Event(), asyncio.Event(), list[bool]()
+    module: dict[str, Any] = {"__name__": "shop", "__loader__": Loader(), "returns": returns, "most": PATIENCE_SECONDS}
+    exec(compile("def handler():\n    returns.wait(most)\n", "/nowhere/shop.py", "exec"), module)
+    tx = laned(inner, lambda: cut.append(True), gone=gone.set)
+    with pytest.raises(OverranError):
+        await travel(tx, module["handler"], Scope(), Threads())
+    assert cut == [True]
+    returns.set()
     await asyncio.wait_for(gone.wait(), PATIENCE_SECONDS)
 
 

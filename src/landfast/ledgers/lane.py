@@ -37,8 +37,13 @@ class Lane:
         """The handler of one event."""
         if is_async:
             raise TypeError("this lane runs no coroutine functions")
-        self._handler = self._put(function)
-        return self._handler
+        self._handler = call = self._put(function)
+        call.ended.add_done_callback(self._forget)
+        return call
+
+    def _forget(self, _: object) -> None:
+        """Or an idle lane keeps the frames of a handler that raised, and SQLite the lock of a cursor in them."""
+        self._handler = None
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """A coroutine of a blocking connection's. A caller that is cancelled leaves it to finish in the thread."""

@@ -81,6 +81,9 @@ PROCESSING: Mapping[str, Line] = MappingProxyType(
             ERROR, "where", "Where a handler stands after its worker's end."
         ),
         "not_cancelled": line(ERROR, "error", "A handler could not be cancelled."),
+        "rollback_failed": line(
+            ERROR, "", "Hanging up on a handler met a bug of ours; what it wrote is rolled back when it returns."
+        ),
         "wrote_elsewhere": line(
             WARNING,
             "database ledger fix",

@@ -7,10 +7,12 @@ deadline: a trip between the two takes about as long as a statement, and a group
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
+from landfast import telemetry
 from landfast.domain.errors import DeadlineError
 from landfast.ports.ledger import DrivenTransaction, Lane, LedgerTransaction, Scope
 from landfast.processing.handlers.registry import Handler
@@ -208,11 +210,13 @@ async def in_one_trip(
 
     async def drive(driven: DrivenTransaction) -> T:
         trip.driven = driven
-        return await work(driven, trip)
+        with contextlib.suppress(GivenUpError):
+            return await work(driven, trip)
+        raise GivenUpError  # a new one: the first keeps the handler's frames, and SQLite the lock of a cursor in them
 
     try:
         call = lane.drive(drive)
-    except BaseException:  # such as no thread: nothing of it has begun
+    except BaseException:  # such as no thread: no statement of it was sent
         trip.end()
         await lane.leave()
         raise
@@ -221,13 +225,18 @@ async def in_one_trip(
     except asyncio.CancelledError:
         if trip.give_up():
             left_by_its_worker(call)
-            await trip.roll_back(tx)
+            try:
+                await trip.roll_back(tx)
+            except Exception as failure:  # noqa: BLE001 - whoever cancels is told of that, whatever else fails
+                telemetry.error("rollback_failed", trace=failure)
         else:
             await asyncio.shield(asyncio.ensure_future(_left(lane, call)))
         raise
     if late is not None:
-        error = overran(call, late.handler.deadline, threads, hung)
-        await trip.roll_back(tx)
+        try:
+            error = overran(call, late.handler.deadline, threads, hung)
+        finally:
+            await trip.roll_back(tx)
         raise OverranError(late, error)
     await lane.leave()
     result, failure = call.ended.result()

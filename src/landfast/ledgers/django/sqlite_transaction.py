@@ -29,19 +29,23 @@ def begin_sqlite(lanes: DjangoLanes, path: Path | None, lock: LoopLock, clock: C
     assert isinstance(lane.connection, SqliteConnection)  # noqa: S101 - for the type checker
     thread = DjangoThread(lane.connection, path)
     inner = DjangoSqliteTransaction(cast(Any, thread), cast(Any, lock), clock, seal)
-    thread.transaction = DjangoTransaction(inner, lane, lanes, inner.handle)
+    thread.transaction = DjangoTransaction(inner, lane, lanes, inner.handle, gone=lock.release)
     return thread.transaction
 
 
 class LoopLock:
-    """The lock of one writer in this process. It belongs to the loop, and is given back by a thread."""
+    """The lock of one writer in this process, held by one transaction. It belongs to the loop, and is given back by the
+    thread at the end, or by the loop if no thread could be started."""
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock
         self._loop = asyncio.get_running_loop()
+        self._is_back = False
 
     def release(self) -> None:
-        self._loop.call_soon_threadsafe(self._lock.release)
+        if not self._is_back:
+            self._is_back = True
+            self._loop.call_soon_threadsafe(self._lock.release)
 
 
 class DjangoThread:

@@ -41,8 +41,16 @@ class DjangoTransaction(LanedTransaction):
     """A LedgerTransaction, and the Lane that handlers run in. BEGIN is sent together with what comes first, and what is
     to be done before and after a handler is done on the same trip."""
 
-    def __init__(self, inner: Begins, lane: DjangoLane, lanes: DjangoLanes, handle: Transaction) -> None:
-        super().__init__(inner, lane, lanes, hang_up=lane.connection.hang_up, begin=inner.begin_now)
+    def __init__(
+        self,
+        inner: Begins,
+        lane: DjangoLane,
+        lanes: DjangoLanes,
+        handle: Transaction,
+        *,
+        gone: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(inner, lane, lanes, hang_up=lane.connection.hang_up, begin=inner.begin_now, gone=gone)
         self._begins = inner
         self._django = lane
         self._handle = handle

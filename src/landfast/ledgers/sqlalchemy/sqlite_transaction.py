@@ -66,11 +66,16 @@ class BorrowedConnection:
             raise sqlite3.OperationalError(str(error)) from error
         return result
 
-    def roll_back_soon(self) -> None:
-        """In aiosqlite's thread, before SQLAlchemy closes the connection there: SQLite keeps the lock of a closed one
-        for as long as anybody holds one of its statements, and the trace of an error does."""
-        connection = self.connection
-        if self.driver is connection:
+    def interrupt(self) -> None:
+        """And roll back soon in aiosqlite's thread, before SQLAlchemy closes the connection there: SQLite keeps the
+        lock of a closed one for as long as anybody holds one of its statements, and the trace of an error does."""
+        driver = self.driver  # which its thread may give back meanwhile
+        connection: sqlite3.Connection | None = getattr(driver, "_conn", driver)
+        if connection is None:
+            return
+        with contextlib.suppress(sqlite3.Error):  # it is closed already
+            connection.interrupt()
+        if driver is connection:
             return
 
         def roll_back() -> None:
@@ -78,7 +83,7 @@ class BorrowedConnection:
                 rows.roll_back(connection)
 
         with contextlib.suppress(ValueError, StopIteration):  # it is closed already
-            self.driver._execute(roll_back).send(None)  # noqa: SLF001 - as above; it is in the queue now
+            driver._execute(roll_back).send(None)  # noqa: SLF001 - as above; it is in the queue now
 
 
 class BorrowedHandle(SqliteHandle):
@@ -167,10 +172,7 @@ class SqlalchemySqliteTransaction(SqliteTransaction):
         """From the loop, while a handler in the lane has overrun its deadline, or when one on the loop is cancelled."""
         self.fence.lose(control.ended())
         self._handle.end()
-        if self._borrowed.driver is not None:
-            with contextlib.suppress(sqlite3.Error):  # it is closed already
-                self._borrowed.connection.interrupt()
-            self._borrowed.roll_back_soon()
+        self._borrowed.interrupt()
 
     def _examine(self, connection: sqlite3.Connection) -> None:
         self._joined.check()
@@ -199,6 +201,7 @@ class SqlalchemySqliteTransaction(SqliteTransaction):
         if self._borrowed.driver is not None and self._joined.is_usable:
             with contextlib.suppress(sqlite3.Error):
                 await self._borrowed.run(lambda raw: sqlite_guard.end(raw, self._guard))
+        self._borrowed.driver = None  # somebody else's soon: whoever hangs up now interrupts nobody
         self._guard.fence = None
         with contextlib.suppress(SQLAlchemyError):
             await self._driving.run(lambda: self._joined.close(is_broken=False))
@@ -207,6 +210,7 @@ class SqlalchemySqliteTransaction(SqliteTransaction):
         if not self._over:
             self._over = True
             self._handle.end()
+            self.fence.forget()
             self._gone()
 
 

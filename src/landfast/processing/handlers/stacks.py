@@ -33,7 +33,10 @@ def stack_of_thread(frame: FrameType | None, *, above: str) -> StackSummary:
     """From the function itself to where its thread is. `above` is the file whose frames are the caller's own."""
     frames = list(traceback.walk_stack(frame))[::-1] if frame is not None else []
     own = [number for number, (one, _) in enumerate(frames) if one.f_code.co_filename == above]
-    return _extracted(frames[own[-1] + 1 :] if own else frames)
+    try:
+        return _extracted(frames[own[-1] + 1 :] if own else frames)
+    except Exception:  # noqa: BLE001 - as above
+        return StackSummary()
 
 
 def in_one_line(stack: StackSummary) -> str:
