@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from landfast.intake.diagnosis.guesser import GUESSING_SECONDS, Guesser
-from landfast.intake.large import LONGEST_REST_SECONDS, OTHERS_SHARE, SECONDS_BETWEEN_TURNS
+from landfast.intake.large import LINE_BYTES, LONGEST_REST_SECONDS, OTHERS_SHARE, SECONDS_BETWEEN_TURNS
 from landfast.web.http.newcomers import STRANGER_SECONDS, Newcomers
-from tests.intake.desk import body
+from tests.intake.desk import body, source
 from tests.patience import PATIENCE_SECONDS
 from tests.web.client import Shop
 from tests.web.test_turns import Line
@@ -59,6 +59,18 @@ async def test_whoever_goes_and_has_proved_nothing_costs_newcomers_a_rest() -> N
     for _ in range(10_000):
         line.connections.newcomers.charge()
     assert line.connections.newcomers.rest == pytest.approx(LONGEST_REST_SECONDS), "nobody is kept out for seconds"
+
+
+@pytest.mark.parametrize("size", [10, LINE_BYTES + 1])
+async def test_a_greeting_proves_nobody_however_large_it_is(size: int) -> None:
+    line = Line(source("asana", "asana", secret="abc"))
+    request = f"POST /in/asana HTTP/1.1\r\nHost: a\r\nX-Hook-Secret: zzz\r\nContent-Length: {size}\r\n\r\n"
+    line.connection.data_received(request.encode() + b"x" * size)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not line.wire.answers:
+            await asyncio.sleep(0)
+    assert line.wire.answers[0].startswith(b"HTTP/1.1 200 ")
+    assert not line.connection._is_proven
 
 
 async def test_however_fast_strangers_come_a_newcomer_has_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:

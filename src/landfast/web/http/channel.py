@@ -51,7 +51,7 @@ class Channel(asyncio.Protocol):
         self._is_proven = False
         """It has brought an event of somebody who has a secret."""
         self._is_heard = False
-        """It has brought something that was not an ordinary request and genuine."""
+        """Something was looked at that was not an ordinary request and genuine."""
         self._is_charged = False
         """For being a stranger, or it never will be."""
         self._lingered = 0
@@ -140,8 +140,8 @@ class Channel(asyncio.Protocol):
         self._transport.close()
 
     def _charge_a_stranger(self) -> None:
-        """At its end. In ANSWERING an event is being stored, or waits for a provider's key. Not one that never said a
-        word: it does not wait for a turn, so a rest would keep out the others, and not it."""
+        """At its end. In ANSWERING an event is being stored, or waits for a provider's key. Not one of which nothing
+        was looked at: a rest keeps out those who wait for their turn, and it waits for none."""
         if not self._is_proven and not self._is_charged and self._is_heard and self._phase is not Phase.ANSWERING:
             self._is_charged = True
             self._connections.newcomers.charge()

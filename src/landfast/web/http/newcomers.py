@@ -2,10 +2,10 @@
 
 A stranger costs what it takes to accept it, to look at what it sent, to refuse that and to close. It is back at once.
 So sixteen of them keep the loop busy all the time. Then good requests wait for the loop, and the thread that stores
-them waits for the interpreter. So whoever goes and has proved nothing is charged: for twice as long as that took no
-newcomer is looked at. Those who have proved themselves are not held up, and so is nobody whose first request is an
-ordinary one and genuine: to see that takes less than to let it wait. A newcomer that turns out to be good costs nobody
-anything.
+them waits for the interpreter. So whoever was looked at, and goes without having proved anything, is charged: for twice
+as long as that took no newcomer is looked at. Those who have proved themselves are not held up, and so is nobody whose
+first request is an ordinary one and genuine: to see that takes less than to let it wait. A newcomer that turns out
+to be good costs nobody anything.
 
 Everybody is accepted at once all the same. Whoever floods us with connections does not wait for that, and good senders
 would wait in the kernel behind thousands that are dead already: it was tried, and cost them a second.

@@ -294,7 +294,7 @@ class Connection(Channel):
         try:
             answer = self._connections.intake.large.receive(admitted, body.whole, body.size, self._answered)
             if answer is not None:
-                self._is_proven |= answer.status < 300
+                self._is_proven |= answer.status < 300 and admitted.greeting is None
                 self._answer(answer)
         except Exception as error:  # noqa: BLE001 - a bug of ours is answered too, and stops no other connection
             self._refuse(error)
