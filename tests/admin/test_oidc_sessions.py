@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
 import pytest
 
-from landfast import config
+from landfast import Inbox, config
 from landfast.admin.access.sessions import COOKIE
 from landfast.admin.access.token_book import KNOWN_SECONDS
 from landfast.domain.access import Role
@@ -102,6 +104,18 @@ async def test_after_an_hour_the_provider_is_asked_again_and_says_what_counts_no
     assert page.startswith(provider.issuer)
     refused = await signed_in(admin, provider, groups=["left the team"])
     assert "failed=oidc-role" in refused.headers["location"]
+
+
+async def test_who_shortens_sessions_ends_those_that_are_open(
+    admin: Admin, provider: IdentityProvider, tmp_path: Path
+) -> None:
+    ada = await _cookie(admin, provider)
+    for minutes, status in ((60, 200), (5, 401)):
+        said = settings(provider, session_minutes=minutes)
+        inbox = Inbox(store=f"sqlite:{tmp_path / 'i.db'}", ledger=f"sqlite:{tmp_path / 'l.db'}", admin=said)
+        inbox.clock = admin.inbox.clock
+        async with serving(inbox) as restarted:
+            assert (await restarted.get("/api/overview", **ada)).status_code == status
 
 
 async def test_a_stranger_is_led_to_the_door_and_not_to_the_provider(admin: Admin, provider: IdentityProvider) -> None:

@@ -6,14 +6,18 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
+from starlette.requests import Request
 
 from landfast.admin import pulse as pulses
+from landfast.admin import stream as streams
+from landfast.admin.access.guard import Access
 from landfast.admin.desk import Desk
 from landfast.admin.pulse import Pulse, TooManyListenersError
+from landfast.admin.stream import Leave
 from landfast.domain.errors import InboxUnavailableError
 from landfast.testing.factory import deliveries, delivery
 from tests.admin.conftest import shop
@@ -162,6 +166,46 @@ async def test_a_program_beside_pages_hears_everything(desk: Desk) -> None:
         assert list(await heard(page)) == ["beat"]
         assert list(await heard(program)) == ["overview", "events"]
     await pulse.close()
+
+
+async def test_a_program_that_comes_late_is_told_nothing_old_as_new(desk: Desk) -> None:
+    await desk.archive.record(deliveries(3))
+    pulse = Pulse(desk)
+    async with pulse.listening(only_beats=True) as page:
+        await heard(page)
+        async with pulse.listening() as program:
+            step(desk)
+            assert (await heard(program))["events"]["events"] == []
+            await heard(page)
+        await desk.archive.record([delivery("while pages alone listened", received_at=desk.now())])
+        step(desk)
+        await heard(page)
+        async with pulse.listening() as another:
+            step(desk)
+            assert (await heard(another))["events"]["events"] == []
+    await pulse.close()
+
+
+async def test_who_cannot_be_checked_listens_on_for_a_while_and_no_longer(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Door:
+        is_away = False
+
+        async def operator(self, _request: object) -> object:
+            if self.is_away:
+                raise InboxUnavailableError("the inbox did not answer")
+            return object()
+
+    door = Door()
+    leave = Leave(cast("Access", door), cast("Request", None))
+    assert await leave.is_given()
+    door.is_away = True
+    assert await leave.is_given()
+    monkeypatch.setattr(streams, "UNCHECKED_SECONDS", 0.0)
+    assert not await leave.is_given()
+    door.is_away = False
+    assert await leave.is_given()
 
 
 async def test_beats_come_less_often_where_many_listen(desk: Desk) -> None:

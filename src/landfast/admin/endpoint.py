@@ -54,13 +54,12 @@ def endpoint(route: Route, desk: Desk) -> Callable[[Request], Awaitable[Response
 
 async def call(route: Route, desk: Desk, asked: msgspec.Struct, by: Operator) -> Any:
     """The function of a route, as pages call it, too: a question within its time, a command for as long as it takes."""
-    await desk.open()
     if route.is_change:
-        with asked_from("" if by.is_here else by.host):
-            try:
-                return await cast("Command", route.function)(desk, asked, by)
-            finally:
-                desk.live.forget()
+        try:
+            return await change(route, desk, asked, by)
+        finally:
+            desk.live.forget()
+    await desk.open()
     try:
         with statements_within(route.seconds):
             async with asyncio.timeout(route.seconds):
@@ -69,6 +68,13 @@ async def call(route: Route, desk: Desk, asked: msgspec.Struct, by: Operator) ->
         raise TookTooLongError(
             f"no answer within {route.seconds:g} s; narrow the filter, with since:1h or source:, and ask again"
         ) from None
+
+
+async def change(route: Route, desk: Desk, asked: msgspec.Struct, by: Operator) -> Any:
+    """A command alone. Whoever calls it has the dashboards forget what they know: once after many."""
+    await desk.open()
+    with asked_from("" if by.is_here else by.host):
+        return await cast("Command", route.function)(desk, asked, by)
 
 
 def parameters_of(route: Route, given: Mapping[str, Any], *, strict: bool = False) -> Any:

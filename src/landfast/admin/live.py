@@ -1,7 +1,8 @@
 """What every open dashboard shows, looked up once for all of them.
 
 Navigation, overview and stream ask for the same things in windows of their own. What does not depend on the window is
-looked up once for all three, and rates are read once for the widest. Whoever asks says how old it may be.
+looked up once for all three, and rates are read once for the widest. Whoever asks says how old it may be then: those
+who wait for a lookup together take what it found, also where it took longer than that.
 """
 
 from __future__ import annotations
@@ -45,17 +46,21 @@ class Live:
         self._standing = self._rates = None
 
     async def standing(self, archive: Inbox, *, seconds: float) -> Standing:
+        asked_at = self._clock.monotonic()
         async with self._asking:
-            if self._standing is None or self._age(self._standing[0]) >= seconds:
-                self._standing = self._clock.monotonic(), await standing_of(archive)
-            return self._standing[1]
+            kept = self._standing
+            if kept is None or asked_at - kept[0] >= seconds:
+                changes = self.changes
+                kept = self._clock.monotonic(), await standing_of(archive)
+                self._standing = kept if changes == self.changes else None  # it may be of before a change
+        return kept[1]
 
     async def rates(self, archive: Inbox, since: datetime, *, seconds: float) -> Sequence[Rate]:
+        asked_at = self._clock.monotonic()
         async with self._asking:
             kept = self._rates
-            if kept is None or self._age(kept[0]) >= seconds or kept[1] > since:
-                kept = self._rates = self._clock.monotonic(), since, await archive.rates(since)
+            if kept is None or asked_at - kept[0] >= seconds or kept[1] > since:
+                changes = self.changes
+                kept = self._clock.monotonic(), since, await archive.rates(since)
+                self._rates = kept if changes == self.changes else None
         return kept[2] if kept[1] == since else [rate for rate in kept[2] if rate.minute >= since]
-
-    def _age(self, at: float) -> float:
-        return self._clock.monotonic() - at

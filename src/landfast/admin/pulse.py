@@ -100,8 +100,11 @@ class Pulse:
     async def _beat(self) -> None:
         self._newest = None
         while self._listeners:
-            is_heard = any(not each.only_beats for each in self._listeners.values())
-            message = await self._look() if is_heard else b""
+            message = b""
+            if any(not each.only_beats for each in self._listeners.values()):
+                message = await self._look()
+            else:
+                self._newest = None  # whoever comes after hours is not told of them as of news
             seconds = self._desk.live.beat_seconds
             beat = _message("beat", Beat(seconds))
             for queue, listener in [*self._listeners.items()]:

@@ -17,17 +17,30 @@ from landfast.domain.errors import StoreError
 AGAIN = b"retry: 2000\n\n"
 """Milliseconds after which a browser whose stream has ended comes again."""
 
+UNCHECKED_SECONDS = 60.0
+"""For which somebody may listen on while the inbox is away, and nobody can say whether the token still counts."""
 
-def stream(pulse: Pulse, access: Access) -> Callable[[Request], Awaitable[Response]]:
-    async def may_listen(request: Request) -> bool:
-        """Before each message: a token that is revoked or has expired ends its streams with it."""
+
+class Leave:
+    """Of one who listens. Asked for before each message: a token that is revoked or has expired ends its streams."""
+
+    def __init__(self, access: Access, request: Request) -> None:
+        self._access = access
+        self._request = request
+        self._known_at = asyncio.get_running_loop().time()
+
+    async def is_given(self) -> bool:
         try:
-            return await access.operator(request) is not None
+            operator = await self._access.operator(self._request)
         except AdminError:
             return False
-        except StoreError:
-            return True  # what it is told now is that the inbox is away
+        except StoreError:  # what it is told now is that the inbox is away
+            return asyncio.get_running_loop().time() - self._known_at < UNCHECKED_SECONDS
+        self._known_at = asyncio.get_running_loop().time()
+        return operator is not None
 
+
+def stream(pulse: Pulse, access: Access) -> Callable[[Request], Awaitable[Response]]:
     async def streamed(request: Request) -> Response:
         try:
             only_beats = _only_beats(request)
@@ -39,10 +52,11 @@ def stream(pulse: Pulse, access: Access) -> Callable[[Request], Awaitable[Respon
         async def messages() -> AsyncIterator[bytes]:
             try:
                 yield AGAIN
+                leave = Leave(access, request)
                 end = asyncio.get_running_loop().time() + STREAM_SECONDS
                 while (rest := end - asyncio.get_running_loop().time()) > 0:
                     message = await asyncio.wait_for(queue.get(), rest)
-                    if message is None or not await may_listen(request):
+                    if message is None or not await leave.is_given():
                         return
                     yield message
             except TimeoutError:

@@ -35,13 +35,13 @@ def test_somebody_on_call_finds_out_why_mends_it_and_replays(browser: Browser, s
     browser.says("Dead letters")
     browser.search("sate:dead")
     browser.says("did you mean 'state'?")
-    assert "^^^^" in browser.one(".filter-error pre").text, "the error points at what cannot be read"
+    assert "^^^^" in browser.texts(".filter-error pre")[0], "the error points at what cannot be read"
     browser.search("state:dead error:KeyError")
     browser.says("3 match")
     browser.key("j")
     browser.key("\ue007")
     browser.says("Where it failed")
-    assert 'payment["receipt_email"]' in "".join(each.text for each in browser.all("pre .mine"))
+    assert 'payment["receipt_email"]' in "".join(browser.texts("pre .mine"))
     assert "came once" in browser.text
     # A dry run: with the code that runs now, and with the fix.
     browser.follow("Dry run")
@@ -133,7 +133,7 @@ def test_a_form_that_is_begun_is_left_alone_and_the_page_says_so(browser: Browse
     browser.one("#discard-why").clear()
     browser.run("document.activeElement.blur()")
     browser.driver.execute_async_script(look)
-    assert browser.one(state).get_attribute("data-state") == "live"
+    browser.until(lambda: browser.one(state).get_attribute("data-state") == "live")
 
 
 def test_a_handler_is_paused_and_a_secret_is_changed(browser: Browser, storefront: Storefront) -> None:

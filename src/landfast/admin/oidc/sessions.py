@@ -1,9 +1,9 @@
 """Somebody who has signed in at the identity provider: a cookie says who, until when, and with which role.
 
 Nothing is kept of it but its line in the operator log. The MAC is also over what `[admin.oidc]` says: whoever changes
-that, roles for instance, ends every session. One alone is ended by a line of the log. One that has ended by itself
-sends its browser to the identity provider, so that a role which was taken away there counts for `session_minutes` at
-most.
+that, roles or `session_minutes` for instance, ends every session. One alone is ended by a line of the log. One that has
+ended by itself sends its browser to the identity provider, so that a role which was taken away there counts for
+`session_minutes` at most.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ class PeopleSessions:
     def __init__(self, desk: Desk, settings: OidcSettings) -> None:
         self._desk = desk
         self._mac: Mac | None = None
-        said = (settings.issuer, settings.client_id, settings.claim, settings.domains, dict(settings.roles))
         self._seconds = settings.session_minutes * 60
+        who = settings.issuer, settings.client_id, settings.claim, settings.domains, dict(settings.roles)
+        said = (*who, self._seconds)
         self.ended = EndedSessions(desk)
         self._settings = hashlib.sha256(repr(said).encode()).digest()
 

@@ -67,9 +67,10 @@ class Ask:
         return await self._answer(QUESTIONS[name], given)
 
     async def _answer(self, route: Route, given: Mapping[str, Any]) -> Part:
+        at = self.desk.now()
         try:
             require(self.request, route.role)
-            return Part(await call(route, self.desk, parameters_of(route, given), self.operator))
+            return Part(await call(route, self.desk, parameters_of(route, given), self.operator), at=at)
         except Exception as error:  # noqa: BLE001 - whatever it is, its part of the page says so
             return Part(problem=problem_of(error))
 

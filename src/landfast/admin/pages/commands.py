@@ -16,7 +16,7 @@ from starlette.routing import compile_path
 from landfast.admin.access.guard import require
 from landfast.admin.access.origin import own_path
 from landfast.admin.desk import Desk
-from landfast.admin.endpoint import BODY_BYTES, BodyTooLongError, call, parameters_of
+from landfast.admin.endpoint import BODY_BYTES, BodyTooLongError, call, change, parameters_of
 from landfast.admin.pages.notice import Notice, put
 from landfast.admin.pages.outcomes import outcome
 from landfast.admin.pages.words import plural
@@ -51,20 +51,26 @@ async def do_each(request: Request, desk: Desk) -> Response:
     """The same command for each event of a form: `/do/each/api/events/{event}/replay`."""
     root = str(request.scope.get("root_path", "")).rstrip("/")
     fields = await form_of(request)
-    told: list[str] = []
-    done = 0
-    for event in fields.pop("event", [])[:EACH_AT_MOST]:
-        try:
-            route, named = _command(f"/{request.path_params['path']}".replace("{event}", event))
-            operator = require(request, route.role)
-            asked = parameters_of(route, {**_given(route, fields), **named})
-            notice, _ = outcome(route, asked, await call(route, desk, asked, operator))
-            done += notice.tone == "ok"
-            told += [] if notice.tone == "ok" else [notice.text]
-        except Exception as error:  # noqa: BLE001 - whatever it is, the page says so, and the next one is tried
-            told.append(problem_of(error).detail)
+    events = fields.pop("event", [])[:EACH_AT_MOST]
+    try:
+        notices = [await _one_of(request, desk, fields, event) for event in events]
+    finally:
+        desk.live.forget()
+    done = sum(notice.tone == "ok" for notice in notices)
+    told = [notice.text for notice in notices if notice.tone != "ok"]
     rest = f"; not the others: {'; '.join(dict.fromkeys(told))}" if told else ""
     return _back(root, fields, Notice("warn" if told else "ok", f"{plural(done, 'event')} done{rest}"))
+
+
+async def _one_of(request: Request, desk: Desk, fields: Mapping[str, Sequence[str]], event: str) -> Notice:
+    try:
+        route, named = _command(f"/{request.path_params['path']}".replace("{event}", event))
+        operator = require(request, route.role)
+        asked = parameters_of(route, {**_given(route, fields), **named})
+        notice, _ = outcome(route, asked, await change(route, desk, asked, operator))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the page says so, and the next one is tried
+        return Notice("bad", problem_of(error).detail)
+    return notice
 
 
 async def form_of(request: Request) -> dict[str, list[str]]:

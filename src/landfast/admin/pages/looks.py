@@ -22,7 +22,10 @@ KEPT_SHARE = 0.75
 """Of that, or of a beat where those come more often: the next look of the same browser finds something new."""
 
 KEPT_AT_MOST = 50
-"""Drawn pages of some 100 KB: five megabytes. Fifty people who look at fifty addresses share little."""
+"""Drawn pages. Fifty people who look at fifty addresses share little."""
+
+KEPT_BYTES = 8 * 1024 * 1024
+"""Of them all. Most have some 100 KB; that of an event with a long body has a megabyte."""
 
 PACE_CHARACTERS = 6
 
@@ -53,6 +56,8 @@ class Looks:
                 if response.status_code != 200:
                     return response
                 look.text, look.drawn_at = bytes(response.body), self.clock.monotonic()
+                if sum(len(each.text) for each in self._kept.values()) > KEPT_BYTES:
+                    self._kept = {name: look}
             return HTMLResponse(look.text, headers={"cache-control": "no-store"})
 
     def _seconds(self, request: Request) -> float:

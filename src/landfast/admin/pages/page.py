@@ -33,6 +33,7 @@ class Page:
     filter_action: str = "/events"
     """Where the filter box leads: a page that lists by a filter takes it itself."""
     is_live: bool = True
-    """Whether an open one is drawn again and again. Not where that runs the user's code, or reads a secret."""
+    """Whether an open one is drawn again and again. Not where that runs the user's code, reads a secret,
+    or would change what somebody is about to confirm."""
     templates: Environment | None = None
     """Of a page that is not ours: the demo's."""

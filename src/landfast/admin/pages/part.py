@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from landfast.admin.problems import Problem
@@ -26,6 +27,8 @@ class Part:
     problem: Problem | None = None
     working: Working | None = None
     """In place of both: it is not there yet."""
+    at: datetime | None = None
+    """When it was asked: some answers are shared for a while."""
 
     @property
     def told(self) -> Any:

@@ -82,7 +82,16 @@ def draw_event_dry_run(_parts: Mapping[str, Any], ask: Ask) -> Mapping[str, Any]
 
 
 PAGES = (
-    Page("replays", "/replays/new", "Replay", gather_new, draw_new, "replay_new.html", filter_action="/replays/new"),
+    Page(
+        "replays",
+        "/replays/new",
+        "Replay",
+        gather_new,
+        draw_new,
+        template="replay_new.html",
+        filter_action="/replays/new",
+        is_live=False,
+    ),
     Page("replays", "/replays/dry-run", "Dry run", gather_dry_run, draw_dry_run, "dry_run.html", is_live=False),
     Page("replays", "/replays/{job}", "Replay", gather_one, draw_one, template="replay.html"),
     Page("replays", "/replays", "Replays", gather),

@@ -33,8 +33,7 @@ class Shared:
     _kept: dict[str, _Kept] = field(default_factory=dict)
 
     async def get(self, name: str, seconds: float, ask: Callable[[], Awaitable[Part]]) -> Part:
-        if len(self._kept) >= KEPT_AT_MOST:
-            self._kept.clear()
+        self._drop_old()
         kept = self._kept.setdefault(f"{self.live.changes} {name}", _Kept())
         asked = kept.asked
         async with kept.asking:
@@ -43,3 +42,11 @@ class Shared:
                 kept.asked += 1
                 kept.until = 0.0 if kept.part.problem else self.clock.monotonic() + seconds
             return kept.part
+
+    def _drop_old(self) -> None:
+        """Answers that nobody takes any more: those of a day in each minute are large."""
+        now = self.clock.monotonic()
+        for name in [name for name, kept in self._kept.items() if now >= kept.until and not kept.asking.locked()]:
+            del self._kept[name]
+        if len(self._kept) >= KEPT_AT_MOST:
+            self._kept.clear()

@@ -51,7 +51,7 @@ async def _no_questions(_ask: Ask) -> Mapping[str, Any]:
     return {}
 
 
-NOTHING = Page("nothing", "/", "No such page", _no_questions)
+NOTHING = Page("nothing", "/", "No such page", _no_questions, is_live=False)
 
 
 def pages(desk: Desk, more: Sequence[Page] = (), commands: Sequence[BaseRoute] = ()) -> Sequence[BaseRoute]:

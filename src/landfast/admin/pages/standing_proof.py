@@ -41,7 +41,9 @@ class StandingProof:
         """Unless it is being worked out, or the last one is younger than that."""
         age = self._desk.inbox.clock.monotonic() - self._ended_at
         is_known = self._part is not None and self._part.problem is None
-        if self._working is None and not (is_known and age < max(seconds, self._worked * REST_FACTOR)):
+        # One that was cancelled before its first step is done, and has not said so itself.
+        is_working = self._working is not None and not self._working.done()
+        if not is_working and not (is_known and age < max(seconds, self._worked * REST_FACTOR)):
             self._began_at = self._chunk_began_at = asyncio.get_running_loop().time()
             self._worked, self._progress = 0.0, Working()
             self._working = self._desk.start(self._work())

@@ -9,9 +9,20 @@ let source = null, timer = null, isPaused = false, isFetching = false, last = 0;
 
 const LEAST_MS = Number(document.querySelector("[data-pace]")?.dataset.pace) || 5000;  // between two looks
 const QUIET_MS = 15000;     // without a word from the stream the page looks by itself, for ages to be true
+const ANSWER_MS = 15000;    // a look without an answer for so long has failed
+const AGAIN_MS = 10000;     // a stream that was refused, and not only cut, is asked for again after that
+
+const liveParts = (page) => [...page.querySelectorAll("[data-live]")];
+const sent = new WeakMap(liveParts(document).map((part) => [part, part.innerHTML]));  // unlike what is there, it has no folds
 
 function say(word, text) {
   if (state) { state.dataset.state = word; state.textContent = text; }
+}
+const sayStale = () => say("stale", `stale since ${drawnAt()}`);
+function sayHowItStands() {
+  if (isPaused) say("paused", `paused at ${drawnAt()}`);
+  else if (source?.readyState === EventSource.OPEN) say("live", "live");
+  else sayStale();
 }
 
 function isInHand() {
@@ -35,15 +46,19 @@ async function look() {
   if (isFetching || isKept()) { later(LEAST_MS); return; }
   isFetching = true; last = Date.now();
   try {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html", "Landfast-Look": String(LEAST_MS) }, credentials: "same-origin" });
+    const headers = { Accept: "text/html", "Landfast-Look": String(LEAST_MS) };
+    const answer = await fetch(location.href, { headers, credentials: "same-origin", signal: AbortSignal.timeout(ANSWER_MS) });
     const text = await answer.text();
     if (isKept()) { isFetching = false; later(LEAST_MS); return; }  // somebody has begun to type meanwhile
     if (answer.status === 401) { location.reload(); return; }  // a session is over: a page that is opened anew signs in again
     if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
-    replaceParts(new DOMParser().parseFromString(text, "text/html"));
-    say("live", "live");
+    const fresh = new DOMParser().parseFromString(text, "text/html");
+    // A page that was opened while a question failed has other parts than a whole one, and nowhere to put those.
+    if (names(fresh) !== names(document)) { location.reload(); return; }
+    replaceParts(fresh);
+    sayHowItStands();
   } catch (error) {
-    say("stale", `stale since ${drawnAt()}`);
+    sayStale();
   }
   isFetching = false;
   later(Number(document.querySelector("[data-poll]")?.dataset.poll) || QUIET_MS);  // what changes faster than the stream tells
@@ -54,33 +69,58 @@ function later(ms) {
   timer = setTimeout(look, Math.max(0, ms));
 }
 
+const names = (page) => liveParts(page).map((part) => part.dataset.live).sort().join();
+
+// What a control does, and not where it stands: rows move, and the focus must not come to the button of another one.
+function deedOf(control) {
+  const fields = control.matches("button") && control.form ? new URLSearchParams(new FormData(control.form)) : "";
+  return [control.getAttribute("href") || control.outerHTML, control.closest("details")?.id, control.form?.action, fields].join();
+}
+
+function replacePart(part, children) {
+  const scrolled = () => [...part.querySelectorAll("pre, .scroll, .drawing")];
+  const folds = [...part.querySelectorAll("details[id]")].map((each) => [each.id, each.open]);
+  const places = scrolled().map((each) => [each.scrollLeft, each.scrollTop]);
+  part.replaceChildren(...children);
+  for (const [id, open] of folds) { const fold = document.getElementById(id); if (fold) fold.open = open; }
+  // Where one more has come, or one less, nobody knows which is which.
+  if (scrolled().length === places.length) scrolled().forEach((each, at) => each.scrollTo(...places[at]));
+}
+
 function replaceParts(fresh) {
-  const unfolded = new Set([...document.querySelectorAll("details[open][id]")].map((each) => each.id));
   const chosen = new Set([...document.querySelectorAll("input[data-select]:checked")].map((each) => each.value));
   const here = document.querySelector("tr.here")?.dataset.row;
-  for (const part of document.querySelectorAll("[data-live]")) {
-    const other = fresh.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`);
-    if (other && other.innerHTML !== part.innerHTML) part.replaceChildren(...other.childNodes);
+  const focus = document.activeElement, around = focus?.closest("[data-live]"), deed = around && deedOf(focus);
+  const alike = () => [...around.querySelectorAll("a, button, summary, input")].filter((each) => deedOf(each) === deed);
+  const nth = around ? alike().indexOf(focus) : -1;
+  for (const part of liveParts(document)) {
+    const other = fresh.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`), html = other.innerHTML;
+    if (html !== sent.get(part)) replacePart(part, other.childNodes);
+    sent.set(part, html);
   }
   body.dataset.drawn = fresh.body.dataset.drawn;
-  for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
   for (const box of document.querySelectorAll("input[data-select]")) box.checked = chosen.has(box.value);
   // Among those that the keys go through: a row of a group is named after one of its events.
   if (here) rows().find((row) => row.dataset.row === here)?.classList.add("here");
+  if (around && !focus.isConnected) alike().at(nth)?.focus({ preventScroll: true });
 }
 
 function listen() {
   if (!body.dataset.stream || !document.querySelector("[data-live]") || !window.EventSource) return;
   source = new EventSource(body.dataset.stream);
-  source.onopen = () => say(isPaused ? "paused" : "live", isPaused ? `paused at ${drawnAt()}` : "live");
-  source.onerror = () => say("stale", `stale since ${drawnAt()}`);
+  // What went on while nobody listened is looked at, and then the page is live again.
+  source.onopen = () => { if (state?.dataset.state === "stale" && !isPaused) later(0); else sayHowItStands(); };
+  source.onerror = () => {
+    sayHowItStands();
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, AGAIN_MS);
+  };
   // All open pages hear the same beat: each looks at a moment of its own after it, and all share what was drawn for the first.
   const share = Math.random() / 5;
   source.addEventListener("beat", (event) => {
     const beatMs = 1000 * JSON.parse(event.data).seconds;
     if (!isPaused && !document.querySelector("[data-poll]")) later(Math.max(share * beatMs, LEAST_MS - (Date.now() - last)));
   });
-  later(document.querySelector("[data-poll]") ? LEAST_MS : QUIET_MS);
+  if (!timer) later(document.querySelector("[data-poll]") ? LEAST_MS : QUIET_MS);
 }
 document.addEventListener("visibilitychange", () => { if (!document.hidden && source) later(0); });
 
@@ -109,8 +149,10 @@ const keys = {
     (chosen || document.querySelector("[data-key=r]"))?.click();
   },
   p: () => {
+    if (!source) return;
     isPaused = !isPaused;
-    if (isPaused) say("paused", `paused at ${drawnAt()}`); else { say("live", "live"); later(0); }
+    sayHowItStands();
+    if (!isPaused) later(0);
   },
   "?": () => document.getElementById("keys").showModal(),
 };
