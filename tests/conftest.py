@@ -17,8 +17,9 @@ from hypothesis import HealthCheck, settings
 
 from landfast import telemetry
 from landfast.app.system_clock import SystemChance, SystemClock
-from landfast.inboxes.postgres import PostgresInbox
+from landfast.inboxes.postgres import PostgresInbox, connection
 from landfast.inboxes.sqlite import SqliteInbox
+from landfast.ledgers import limits
 from landfast.ledgers.postgres import PostgresLedger
 from landfast.ledgers.sqlite import SqliteLedger
 from landfast.log_lines import LINES
@@ -26,6 +27,7 @@ from landfast.testing.clock import ManualClock, SeededChance
 from tests import mariadb as mariadb_server
 from tests.authorities import trust_nobody
 from tests.mariadb import MariaDb
+from tests.patience import PATIENCE_SECONDS
 from tests.pgbouncer import PROGRAM, PgBouncer
 from tests.servers import Postgres
 
@@ -33,6 +35,9 @@ from tests.servers import Postgres
 os.environ.setdefault("LANDFAST_ADMIN_PORT", "0")
 
 trust_nobody()
+
+# No server is away because the machine stood still for ten seconds. Tests about these limits set their own.
+limits.ANSWER_WAIT = limits.CONNECT_WAIT = connection.ANSWERS_WITHIN = connection.CONNECTS_WITHIN = PATIENCE_SECONDS / 2
 
 # How long an example takes depends on who else uses the machine; speed is the bench's.
 # What fails is printed with the line that repeats it.

@@ -227,8 +227,8 @@ async def in_one_trip(
             left_by_its_worker(call)
             try:
                 await trip.roll_back(tx)
-            except Exception as failure:  # noqa: BLE001 - whoever cancels is told of that, whatever else fails
-                telemetry.error("rollback_failed", trace=failure)
+            except Exception as bug:  # noqa: BLE001 - whoever cancels is told of that, whatever else fails
+                telemetry.error("rollback_failed", trace=bug)
         else:
             await asyncio.shield(asyncio.ensure_future(_left(lane, call)))
         raise

@@ -15,7 +15,7 @@ from landfast.domain.retention import DAY_SECONDS
 from landfast.ports.ledger import Ledger
 from landfast.testing.conformance.ledger.desk import HANDLER, Desk, key, transaction
 from landfast.testing.conformance.ledger.expiry import AGES
-from landfast.testing.conformance.ledger.receipts import A_MOMENT
+from landfast.testing.conformance.ledger.waiting import A_MOMENT, held_up
 
 INBOX = InboxId(b"i" * 16)
 
@@ -105,8 +105,7 @@ class MarkConformance:
         successor = await desk.another()
         async with transaction(desk.ledger) as first:
             await first.tx.mark([mark(5)])
-            waiting = asyncio.create_task(move(successor, mark(3)))
-            assert not (await asyncio.wait({waiting}, timeout=A_MOMENT))[0]
+            waiting = await held_up(lambda: move(successor, mark(3)))
             await first.commit(results=(), effects=())
         assert await waiting == [place(5)]
 
@@ -179,8 +178,7 @@ class LaneStateConformance:
         successor = await desk.another()
         async with transaction(desk.ledger) as first:
             await first.tx.lock_states([state_key()])
-            waiting = asyncio.create_task(_lock(successor, state_key()))
-            assert not (await asyncio.wait({waiting}, timeout=A_MOMENT))[0]
+            waiting = await held_up(lambda: _lock(successor, state_key()))
             await first.tx.move_states([state("active")])
             await first.commit(results=(), effects=())
         assert await waiting == ["active"]

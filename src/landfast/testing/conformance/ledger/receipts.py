@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
@@ -24,9 +25,7 @@ from landfast.testing.conformance.ledger.desk import (
     tombstone,
     transaction,
 )
-
-A_MOMENT = 0.1
-"""Seconds in which whoever is not kept waiting would have come through."""
+from landfast.testing.conformance.ledger.waiting import A_MOMENT, held_up, patiently
 
 
 class ReceiptConformance:
@@ -67,8 +66,7 @@ class ReceiptConformance:
         async with transaction(desk.ledger) as zombie:
             assert await zombie.reserve([key()]) == [None]
             await order(zombie, "pay_1")
-            waiting = asyncio.create_task(process(successor, key(), "pay_2"))
-            assert not (await asyncio.wait({waiting}, timeout=A_MOMENT))[0]
+            waiting = await held_up(lambda: process(successor, key(), "pay_2"))
             await zombie.commit(results=(), effects=())
         assert await waiting == Receipt(key(), Outcome.DONE)
         assert await orders(desk) == ["pay_1"]
@@ -78,8 +76,7 @@ class ReceiptConformance:
         async with transaction(desk.ledger) as zombie:
             await zombie.reserve([key()])
             await order(zombie, "pay_1")
-            waiting = asyncio.create_task(process(successor, key(), "pay_2"))
-            assert not (await asyncio.wait({waiting}, timeout=A_MOMENT))[0]
+            waiting = await held_up(lambda: process(successor, key(), "pay_2"))
         assert await waiting is None
         assert await orders(desk) == ["pay_2"]
 
@@ -115,7 +112,10 @@ class ReceiptConformance:
         ledgers = [desk.ledger, await desk.another()]
         payments = [f"pay_{number}" for number in range(12)]
         answers = await asyncio.gather(
-            *(process(ledgers[number % 2], key(), payment) for number, payment in enumerate(payments))
+            *(
+                patiently(partial(process, ledgers[number % 2], key(), payment))
+                for number, payment in enumerate(payments)
+            )
         )
         assert sorted(answers.count(each) for each in (None, Receipt(key(), Outcome.DONE))) == [1, 11]
         assert len(await orders(desk)) == 1
@@ -194,8 +194,7 @@ class TombstoneConformance:
         async with transaction(desk.ledger) as zombie:
             await zombie.reserve([key()])
             await order(zombie, "pay_1")
-            waiting = asyncio.create_task(bury(gravedigger, key()))
-            assert not (await asyncio.wait({waiting}, timeout=A_MOMENT))[0]
+            waiting = await held_up(lambda: bury(gravedigger, key()))
             await zombie.commit(results=(), effects=())
         assert await waiting == [Receipt(key(), Outcome.DONE)]
 
@@ -203,8 +202,7 @@ class TombstoneConformance:
         gravedigger = await desk.another()
         async with transaction(desk.ledger) as zombie:
             await zombie.reserve([key()])
-            waiting = asyncio.create_task(bury(gravedigger, key()))
-            assert not (await asyncio.wait({waiting}, timeout=A_MOMENT))[0]
+            waiting = await held_up(lambda: bury(gravedigger, key()))
         assert await waiting == [tombstone(key())]
 
     async def test_a_burial_waits_no_longer_than_a_second(self, desk: Desk) -> None:
