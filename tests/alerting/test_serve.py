@@ -14,6 +14,7 @@ from tests.shops import ORDER, sqlite_shop, until
 SETTINGS = """
 [alerts]
 every = 1
+refusals_at_least = 8
 [alerts.sinks.team]
 kind = "slack"
 url = "env:SLACK_WEBHOOK_URL"

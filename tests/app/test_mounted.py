@@ -77,7 +77,7 @@ HANGING = """
 import landfast.processing.invoke
 landfast.processing.invoke.CANCEL_GRACE_SECONDS = 0.1
 
-@inbox.on("stripe", "hangs.on.the.loop", deadline=0.1, attempts=1)
+@inbox.on("stripe", "hangs.on.the.loop", deadline=3.0, attempts=1)
 async def on_the_loop(event, tx):
     await tx.execute("INSERT INTO orders (event_key) VALUES ('never')")
     while not pathlib.Path("open").exists():
@@ -86,7 +86,7 @@ async def on_the_loop(event, tx):
         except asyncio.CancelledError:
             pass
 
-@inbox.on("stripe", "hangs.in.a.thread", deadline=0.1, attempts=1)
+@inbox.on("stripe", "hangs.in.a.thread", deadline=3.0, attempts=1)
 def in_a_thread(event, tx):
     tx.execute("INSERT INTO orders (event_key) VALUES ('never')")
     threading.Event().wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from pathlib import Path
@@ -280,10 +281,11 @@ async def test_a_disk_that_hangs_is_waited_for_only_so_long_and_what_it_wrote_la
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spool_module, "BATCH_SECONDS", 0.05)
-    gate = threading.Event()
+    gate, hangs = threading.Event(), threading.Event()
 
     class Hanging(BrokenFiles):
         def sync(self, descriptor: int) -> None:
+            hangs.set()
             assert gate.wait(PATIENCE_SECONDS)
             super().sync(descriptor)
 
@@ -292,11 +294,13 @@ async def test_a_disk_that_hangs_is_waited_for_only_so_long_and_what_it_wrote_la
         try:
             with pytest.raises(JournalUnavailableError, match="did not answer within"):
                 await spool.record(deliveries(1))
+            assert await asyncio.to_thread(hangs.wait, PATIENCE_SECONDS)
             writes = files.calls.count("write")
             for _ in range(3):
                 with pytest.raises(JournalUnavailableError, match="has not answered"):
                     await spool.record(deliveries(1, prefix="refused"))
         finally:
+            monkeypatch.setattr(spool_module, "BATCH_SECONDS", PATIENCE_SECONDS)
             gate.set()
         assert ids(of(await spool.take(500))) == ids(deliveries(1))
         assert files.calls.count("write") == writes, "what was refused piled up behind it"

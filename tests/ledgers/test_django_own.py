@@ -39,6 +39,7 @@ from tests.ledgers.django_desks import (
     django_postgres_desk,  # noqa: F401 - a fixture
     django_sqlite_desk,  # noqa: F401 - a fixture
 )
+from tests.ledgers.loop_time import LoopTime
 from tests.ledgers.test_django_abuse import DjangoDesk, Shop, attempt, sound
 from tests.patience import PATIENCE_SECONDS
 from tests.proxy import Fate, Proxy
@@ -311,9 +312,10 @@ async def test_a_lost_answer_to_commit_is_unknown_and_the_receipt_tells(
     fate: Fate,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    desk = django_postgres_desk
+    desk, time = django_postgres_desk, LoopTime()
     address = urlsplit(desk.dsn)
     assert address.port
+    monkeypatch.setattr(limits, "ANSWER_WAIT", PATIENCE)
     async with Proxy(address.port).running() as proxy:
         given = project.for_postgres(desk.dsn, PORT=proxy.port, OPTIONS={"sslmode": "disable"})
         with project.database(given) as alias:
@@ -324,10 +326,14 @@ async def test_a_lost_answer_to_commit_is_unknown_and_the_receipt_tells(
             far.ledger = ledger
             tx = await begun(far)
             await tx.lane.start(lambda: shop.order("pay_1"), is_async=False).ended
-            monkeypatch.setattr(limits, "ANSWER_WAIT", 0.5 if fate is Fate.SILENCE else PATIENCE)
             proxy.strike(b"COMMIT\0", fate)
+            committing = asyncio.create_task(tx.commit(results=(), effects=()))
+            async with asyncio.timeout(PATIENCE):
+                await proxy.struck.wait()
+            if fate is Fate.SILENCE:
+                time.move(PATIENCE)
             with pytest.raises(CommitUnknownError):
-                await tx.commit(results=(), effects=())
+                await committing
             await tx.rollback()
             await free(desk)
             happened = fate is not Fate.CUT_BEFORE

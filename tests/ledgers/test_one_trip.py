@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from contextvars import ContextVar
 from pathlib import Path
@@ -16,10 +15,11 @@ import pytest
 from landfast.domain.errors import CommitUnknownError, DeadlineError, LedgerUnavailableError
 from landfast.ledgers import lane, limits
 from landfast.processing.transact import StumbledError
-from landfast.testing.conformance.ledger.desk import key, orders, process, receipt_count
+from landfast.testing.conformance.ledger.desk import DEADLINE, key, orders, process, receipt_count
 from landfast.testing.conformance.ledger.writes import INSERT, transacted
 from tests.django_shop import project
 from tests.ledgers.django_desks import DjangoPostgresDesk
+from tests.ledgers.loop_time import LoopTime
 from tests.ledgers.psycopg_desks import BlockingPsycopgDesk
 from tests.ledgers.stacks import StackOnPostgres, StackOnSqlite
 from tests.patience import PATIENCE_SECONDS
@@ -28,6 +28,7 @@ from tests.proxy import Fate, Proxy
 EVENTS = ["pay_1", "pay_2", "pay_3"]
 STACKS = ("psycopg", "sync psycopg", "sync psycopg2", "Django", "sync sqlite")
 SHORT = 0.3
+LONG = PATIENCE_SECONDS / 2
 NAME: ContextVar[str] = ContextVar("name", default="nobody's")
 
 
@@ -116,17 +117,25 @@ async def test_what_a_handler_sets_in_its_context_the_next_one_does_not_find(des
 
 async def test_the_deadline_is_each_handlers_own(desk: Any) -> None:
     """A group may take longer than any of its handlers may."""
+    time = LoopTime()
 
     def handle(event: Any, tx: Any) -> None:
-        time.sleep(0.6 * SHORT)
+        time.move_in_thread(0.6 * DEADLINE)
         tx.execute(INSERT, event.key)
 
-    await transacted(desk, handle, EVENTS, deadline=SHORT)
+    await transacted(desk, handle, EVENTS, deadline=DEADLINE)
     assert (await orders(desk), await receipt_count(desk)) == (EVENTS, 3)
 
 
 async def test_a_handler_that_overruns_is_named_and_nothing_of_its_group_is_kept(desk: Any) -> None:
-    goes_on, ended, begun = threading.Event(), threading.Event(), list[str]()
+    time = LoopTime()
+
+    class Late(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            time.move(DEADLINE)  # not before: who gives it up looks where it is
+            return super().wait(timeout)
+
+    goes_on, ended, begun = Late(), threading.Event(), list[str]()
 
     def handle(event: Any, tx: Any) -> None:
         begun.append(event.key)
@@ -136,7 +145,7 @@ async def test_a_handler_that_overruns_is_named_and_nothing_of_its_group_is_kept
             ended.set()
 
     with pytest.raises(StumbledError) as caught:
-        await transacted(desk, handle, EVENTS, deadline=SHORT)
+        await transacted(desk, handle, EVENTS, deadline=DEADLINE)
     assert caught.value.work.event.key == "pay_2"
     assert isinstance(caught.value.error, DeadlineError)
     assert "goes_on.wait" in "".join(caught.value.error.__notes__)
@@ -203,18 +212,28 @@ async def test_a_server_that_falls_silent_is_hung_up_on(
 ) -> None:
     address = urlsplit(migrated_database)
     assert address.port
+    time = LoopTime()
 
     def handle(event: Any, tx: Any) -> None:
         tx.execute(INSERT, event.key)
 
+    async def lose_patience() -> None:
+        await proxy.struck.wait()
+        monkeypatch.setattr(limits, "ANSWER_WAIT", SHORT)
+        time.move(LONG)  # the look that was to come so much later
+
+    monkeypatch.setattr(limits, "ANSWER_WAIT", LONG)
     async with Proxy(address.port).running() as proxy:
         dsn = f"postgresql://postgres@127.0.0.1:{proxy.port}{address.path}"
         async for desk in opened(stack, dsn, tmp_path):
             await transacted(desk, handle, ["pay_1"])
-            monkeypatch.setattr(limits, "ANSWER_WAIT", SHORT)
             proxy.strike(silent_at, Fate.SILENCE)
+            losing_patience = asyncio.create_task(lose_patience())
+            # A cable that hangs up ends every wait, also one that would be endless: then this fails, and does not hang.
+            asyncio.get_running_loop().call_later(2 * PATIENCE_SECONDS, proxy.hang_up)
             async with asyncio.timeout(PATIENCE_SECONDS):
                 with pytest.raises(expected):
                     await transacted(desk, handle, ["pay_2"])
-            monkeypatch.undo()
+            await losing_patience
+            monkeypatch.setattr(limits, "ANSWER_WAIT", LONG)
             await transacted(desk, handle, ["pay_9"])

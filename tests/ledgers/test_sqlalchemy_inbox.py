@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from landfast import BlockingTransaction, Effect, Event, Inbox, Transaction
 from landfast.testing.tester import InboxTester
+from tests.ledgers.loop_time import LoopTime
 from tests.ledgers.session_handlers import Base, Order
 from tests.ledgers.stacks import BLOCKING, STACKS, checked_out, engine_on, is_sqlite
 from tests.patience import PATIENCE_SECONDS
@@ -142,13 +143,14 @@ async def test_a_handler_that_fails_twice_writes_once(shop: Shop) -> None:
 
 
 async def test_a_thread_past_its_deadline_is_tried_again_and_writes_once(blocking_shop: Shop) -> None:
-    shop, goes_on = blocking_shop, threading.Event()
+    shop, goes_on, time = blocking_shop, threading.Event(), LoopTime()
 
-    @shop.inbox.on("stripe", TYPE, deadline=0.3)
+    @shop.inbox.on("stripe", TYPE, deadline=PATIENCE_SECONDS)
     def create_order(event: Event, session: Session) -> None:
         session.add(Order(payment=event.key))
         session.flush()
         if event.attempt == 1:
+            time.move(PATIENCE_SECONDS)
             goes_on.wait(PATIENCE_SECONDS)
             session.add(Order(payment="late"))
             session.flush()

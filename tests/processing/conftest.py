@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from landfast.app.system_clock import SystemClock
+from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import STORES, Shop
+
+
+@pytest.fixture(autouse=True)
+def last_settlements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that is stopped writes down all that it has done, also on a machine that stands still."""
+    monkeypatch.setattr("landfast.processing.worker.LAST_SETTLEMENTS_SECONDS", PATIENCE_SECONDS)
 
 
 @pytest.fixture(params=STORES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,21 @@ HOLD = 0.05
 
 
 @pytest.fixture
-def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+async def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Holds, and the loop's time, which passes only while everybody waits, and then at once: a machine that stands still
+    ends no hold."""
     monkeypatch.setattr(gate_module, "FIRST_HOLD_SECONDS", HOLD)
+    loop: Any = asyncio.get_running_loop()
+    select, now = loop._selector.select, loop.time()
+
+    def passes(timeout: float | None = None) -> Any:
+        nonlocal now
+        found = select(timeout if timeout is None else 0)
+        now += timeout if timeout and not found else 0.0
+        return found
+
+    monkeypatch.setattr(loop, "time", lambda: now)
+    monkeypatch.setattr(loop._selector, "select", passes)
 
 
 def gate_of(clock: ManualClock, longest_hold: float = 60.0) -> Gate:

@@ -14,7 +14,7 @@ from landfast.app.system_clock import SystemClock
 from landfast.domain.effect import EffectState
 from landfast.domain.errors import CommitUnknownError, InboxUnavailableError, LedgerUnavailableError, RowRefusedError
 from landfast.domain.event import Effect, Event
-from landfast.domain.ids import BootId, HandlerName, WorkerId, receipt_digest, token
+from landfast.domain.ids import BootId, HandlerName, Token, WorkerId, receipt_digest, token
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import Outcome, Receipt, ReceiptKey
 from landfast.domain.verdict import GiveUp, RetryLater
@@ -139,7 +139,7 @@ async def test_an_effect_whose_settling_failed_runs_out_and_is_performed_again(l
     await live.deliver("evt_1")
     async with running(live, lease=0.5):
         await until(lambda: effects_done(live, 1), "performed again")
-    assert len(performed) == 2 and len(set(performed)) == 1
+    assert len(performed) >= 2 and len(set(performed)) == 1  # its lease may have run out in a pause of the machine, too
 
 
 async def effects_done(shop: Shop, count: int) -> bool:
@@ -429,16 +429,21 @@ async def test_what_an_old_worker_shelves_during_a_rolling_deploy_is_taken_up(
 
 
 async def test_a_slow_handler_that_holds_the_ledger_costs_no_lease_in_the_inbox(live: Shop) -> None:
-    entered, renewals = asyncio.Event(), 0
-    go_on = asyncio.Event()
-    renew = live.inbox.renew
+    entered, go_on = asyncio.Event(), asyncio.Event()
+    claimed, renewed = set[Token](), list[set[Token]]()
+    claim, renew = live.inbox.claim, live.inbox.renew
+    long = {"lease": PATIENCE_SECONDS}  # renewed as often as a short one, and outlasts a pause of the machine
 
-    async def count(**options: Any) -> None:
-        nonlocal renewals
-        await renew(**options)
-        renewals += 1
+    async def claim_for_long(**options: Any) -> Any:
+        if found := await claim(**options | long):
+            claimed.add(options["token"])
+        return found
 
-    live.inbox.renew = count
+    async def renew_for_long(**options: Any) -> None:
+        await renew(**options | long)
+        renewed.append(set(options["tokens"]))
+
+    live.inbox.claim, live.inbox.renew = claim_for_long, renew_for_long
 
     @live.on("order.created", group=False, deadline=20.0)
     async def create_order(event: Event, tx: Any) -> None:
@@ -448,7 +453,8 @@ async def test_a_slow_handler_that_holds_the_ledger_costs_no_lease_in_the_inbox(
     await live.deliver("evt_slow")
     async with running(live, hands=1, lease=0.6):
         await entered.wait()
-        await until(lambda: renewals >= 6, "renewed for longer than the lease")
+        await until(lambda: len(renewed) >= 6, "renewed for longer than the lease")
+        assert claimed and all(claimed <= tokens for tokens in renewed)
         assert not await live.inbox.has_suspects()
         go_on.set()
         await until(lambda: are_done(live, 1), "done")

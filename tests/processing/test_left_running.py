@@ -16,7 +16,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 
 WRITE = "INSERT INTO orders (key) VALUES ('x')"
-AT_MOST_SECONDS = 3.0
+AT_MOST_SECONDS = PATIENCE_SECONDS
 """For a writer that nobody stops, so that a test which fails ends."""
 
 

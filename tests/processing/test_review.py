@@ -12,6 +12,7 @@ from landfast.domain.event import Event
 from landfast.domain.ids import HandlerName, receipt_digest
 from landfast.domain.lifecycle import State
 from landfast.domain.outcome import ReceiptKey
+from landfast.ledgers import limits
 from tests.patience import PATIENCE_SECONDS
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import INSERT, insert
@@ -243,21 +244,24 @@ async def test_handlers_under_strict_isolation_are_run_again_on_conflict_and_bur
     assert [row[0] for row in await shop.sql("SELECT value FROM counter")] == [30]
 
 
-async def test_a_stopped_worker_that_holds_a_transaction_does_not_stall_its_successor(
-    postgres_shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_stopped_worker_that_holds_a_transaction_does_not_stall_its_successor(postgres_shop: Shop) -> None:
     """Its receipt is inserted and not committed, and it says nothing more: the server ends it, and the next goes on."""
     shop = postgres_shop
     shop.on(name="create_order")(insert)
     await shop.deliver("evt_1", "evt_2")
     stopped = shop.another_ledger()
     await stopped.open()
-    tx = await stopped.begin(deadline=-3.0)  # the server allows deadline + 5 s of silence
+    tx = await stopped.begin(deadline=PATIENCE_SECONDS)
     digest = receipt_digest(shop.inbox_id, "stripe", "evt_1")
     assert await tx.reserve([ReceiptKey(digest, HandlerName("create_order"), 1)]) == [None]
     await shop.drain()
     assert await shop.orders() == ["evt_2"]
     assert await shop.state("evt_1") is State.DELAYED  # released, no attempt burnt
+    silence = "idle_in_transaction_session_timeout"
+    handle = (await tx.scope()).handle
+    allowed = await handle.fetchval("SELECT setting::float / 1000 FROM pg_settings WHERE name = $1", silence)
+    assert allowed == PATIENCE_SECONDS + limits.STOPPED_GRACE
+    await handle.execute(f"SET LOCAL {silence} = '100ms'")  # and now all of it is over
     while await shop.state("evt_1") is not State.DONE:
         await shop.advance(2)
         await shop.drain()
