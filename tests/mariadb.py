@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -15,6 +14,7 @@ from typing import Any
 
 import pymysql
 
+from tests.free_port import free_port
 from tests.servers import STARTS_WITHIN
 
 _PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
@@ -50,9 +50,7 @@ class MariaDb:
     """In a folder of its own, on a free port that it keeps over restarts, and on a unix socket."""
 
     def __init__(self) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         self._folder = Path(tempfile.mkdtemp(prefix="landfast-mariadb-", dir=_fast_folder()))
         self._data = self._folder / "data"
         self._guard: subprocess.Popen[bytes] | None = None

@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.request import urlopen
 
+from tests.free_port import free_port
 from tests.patience import PATIENCE_SECONDS
-from tests.servers import _free_port as free_port
 
 STARTS_WITHIN = PATIENCE_SECONDS
 """Seconds: a fifth of one alone; a machine that runs every other test beside it is given more."""

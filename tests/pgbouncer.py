@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.free_port import free_port
 from tests.servers import STARTS_WITHIN, Postgres
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
@@ -41,9 +42,7 @@ class PgBouncer:
     """On a free port; `size` server sessions for each database."""
 
     def __init__(self, postgres: Postgres, *, size: int = 8) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         self._postgres = postgres
         self._size = size
         self._folder = Path(tempfile.mkdtemp(prefix="landfast-pgbouncer-"))

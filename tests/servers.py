@@ -7,7 +7,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -17,6 +16,7 @@ from typing import Any
 
 import psycopg
 
+from tests.free_port import free_port
 from tests.patience import PATIENCE_SECONDS
 
 STARTS_WITHIN = PATIENCE_SECONDS
@@ -51,7 +51,7 @@ class Postgres:
 
     def __init__(self, parent: Path | None = None) -> None:
         """In this folder; without one, in memory where there is enough of it."""
-        self.port = _free_port()
+        self.port = free_port()
         self._folder = Path(tempfile.mkdtemp(prefix="landfast-pg-", dir=parent or _fast_folder()))
         self._data = self._folder / "data"
         self._user = _unprivileged()
@@ -212,10 +212,3 @@ def _binaries(folder: Path, *, foreign: bool) -> Path:
         subprocess.run(["chmod", "-R", "a+rX", str(folder / "site")], check=True)  # whatever the umask was
         install = folder / "site" / install.relative_to(site)
     return install / "bin"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

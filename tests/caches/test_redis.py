@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from landfast.caches.redis_marks import RedisMarks, Timeline
 from landfast.domain.ids import InboxId, full_mark
 from landfast.intake.durability.remembering import RememberingJournal
 from tests.caches.branch import Branch, branch, delivery, event_of, mark_of, until
+from tests.patience import PATIENCE_SECONDS
 from tests.valkey import Valkey
 
 
@@ -87,17 +90,29 @@ async def test_an_in_flight_mark_alone_never_answers(tmp_path: Path, server: Val
         assert await one.inbox.known([event_of("a")])
 
 
-async def test_a_twin_waits_for_the_other_intake_and_holds_up_nobody(tmp_path: Path, server: Valkey) -> None:
+async def test_a_twin_waits_for_the_other_intake_and_holds_up_nobody(
+    tmp_path: Path, server: Valkey, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with branch(tmp_path, server.address) as one, branch(tmp_path, server.address) as other:
         await one.believes()
         await other.believes()
         one.journal.gate.clear()
         first = one.begin("a")
         await until(lambda: bool(one.journal.batches))  # its mark is there, its COMMIT is not
+        come_again = other.group._come_again
+
+        async def come_later(twins: Sequence[Any]) -> None:
+            await asyncio.wait([first])  # or it would come again, some milliseconds later, before we have looked
+            await come_again(twins)
+
+        monkeypatch.setattr(other.group, "_come_again", come_later)
         twin, neighbour = other.begin("a"), other.begin("b")
-        assert [row.is_new for row in await neighbour] == [True]  # type: ignore[union-attr]
-        assert not twin.done() and other.meter("shared_in_flight") == 1
-        one.journal.gate.set()
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                assert [row.is_new for row in await neighbour] == [True]  # type: ignore[union-attr]
+            assert not twin.done() and other.meter("shared_in_flight") == 1
+        finally:
+            one.journal.gate.set()
         await first
         outcome = await twin
         assert [row.is_new for row in outcome] == [False]  # type: ignore[union-attr]

@@ -14,6 +14,7 @@ from landfast.caches import redis_marks
 from landfast.caches.upkeep import GLANCE_SECONDS
 from landfast.domain.breaker import Breaker
 from tests.caches.branch import branch, event_of, mark_of, standing_clock, until
+from tests.patience import PATIENCE_SECONDS
 from tests.proxy import Fate, Proxy
 from tests.valkey import Valkey
 
@@ -101,13 +102,14 @@ async def test_two_seconds_of_latency_are_waited_for_once(
         await one.told()
         looks = server.calls("mget")
         monkeypatch.setattr(redis_marks, "ANSWER_SECONDS", budget)
-        server.ask("CLIENT", "PAUSE", 2000)
+        server.ask("CLIENT", "PAUSE", int(PATIENCE_SECONDS * 1000), "WRITE")  # what may write waits, and so does a look
         for number in range(50):
             assert await one.record(f"k{number}") == [True]
         assert one.meter("shared_unanswered") == 50
         assert "TimeoutError" in caplog.text, "void: nobody waited"
         assert server.calls("mget") <= looks + 1, "one of fifty asked"
-        monkeypatch.setattr(redis_marks, "ANSWER_SECONDS", 10.0)
+        server.ask("CLIENT", "UNPAUSE")
+        monkeypatch.setattr(redis_marks, "ANSWER_SECONDS", PATIENCE_SECONDS)
         clock.advance(Breaker().shortest)
         await one.believes()
         await one.told()

@@ -13,10 +13,10 @@ from landfast.domain.lifecycle import State
 from landfast.domain.readiness import Readiness
 from landfast.web import probe
 from landfast.web.http.listener import listen
+from tests.free_port import free_port
 from tests.nats import Nats
 from tests.patience import PATIENCE_SECONDS
 from tests.proxy import Proxy
-from tests.servers import _free_port
 from tests.shops import ORDER, postgres_shop, sqlite_shop, until
 
 
@@ -45,7 +45,7 @@ async def inbox_is(port: int) -> str:
 
 @pytest.mark.req("R11")
 async def test_a_worker_says_that_it_is_well_and_ends_with_it(tmp_path: Path) -> None:
-    shop, port = sqlite_shop(tmp_path), _free_port()
+    shop, port = sqlite_shop(tmp_path), free_port()
     await shop.create_orders()
     shop.write(ORDER)
     async with shop.serving("--workers", "0") as serve:
@@ -65,7 +65,7 @@ async def test_a_worker_says_that_it_is_well_and_ends_with_it(tmp_path: Path) ->
 @pytest.mark.long
 async def test_a_worker_whose_database_is_away_is_alive_and_not_ready(tmp_path: Path, database: str) -> None:
     direct = database.rpartition(":")[2].partition("/")[0]
-    port = _free_port()
+    port = free_port()
     async with Proxy(int(direct)).running() as network:
         shop = postgres_shop(tmp_path, database.replace(f":{direct}/", f":{network.port}/"))
         shop.write(ORDER)
@@ -81,7 +81,7 @@ async def test_a_worker_whose_database_is_away_is_alive_and_not_ready(tmp_path: 
 
 
 async def test_a_drainer_says_that_it_is_there(tmp_path: Path) -> None:
-    nats, port = Nats(), _free_port()
+    nats, port = Nats(), free_port()
     try:
         nats.start()
         shop = sqlite_shop(tmp_path)
@@ -109,17 +109,20 @@ async def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
 
 
 async def test_whoever_says_too_much_or_nothing_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "REQUEST_SECONDS", 0.05)
     monkeypatch.setattr(probe, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(probe, "REQUEST_SECONDS", PATIENCE_SECONDS)
     listener = listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
     async with probe.probed(listener, Readiness):
-        for said in (b"", b"GET /health HTTP/1.1\r\n" + b"x" * probe.HEAD_BYTES * 20):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(said)
-            try:
-                assert await reader.read() == b""
-            except ConnectionError:
-                assert said, "a reset, because it said more than was read"
-            writer.close()
+        with monkeypatch.context() as hurried:
+            hurried.setattr(probe, "REQUEST_SECONDS", 0.05)
+            for said in (b"", b"GET /health HTTP/1.1\r\n" + b"x" * probe.HEAD_BYTES * 20):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(said)
+                try:
+                    async with asyncio.timeout(PATIENCE_SECONDS):
+                        assert await reader.read() == b""
+                except ConnectionError:
+                    assert said, "a reset, because it said more than was read"
+                writer.close()
         assert (await ask(port, "/health"))[0] == 200

@@ -20,6 +20,7 @@ from landfast.cli.init import KINDS, NEXT, missing
 from landfast.config.dotenv import dotenv
 from landfast.domain.errors import ConfigError
 from tests.cli.conftest import Run
+from tests.free_port import free_port
 from tests.patience import PATIENCE_SECONDS
 from tests.shops import until
 
@@ -133,8 +134,7 @@ async def test_what_init_writes_passes_its_own_test_and_processes_a_first_webhoo
     if kind == "django":
         await _python(folder, env, "manage.py", "makemigrations", "--check", "--dry-run")
         await _python(folder, env, "manage.py", "migrate")
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    with socket.create_server(("127.0.0.1", port := free_port())) as listener:
         if kind == "plain":
             listener.close()
         servers = []

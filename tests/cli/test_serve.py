@@ -154,6 +154,7 @@ async def test_a_lifespan_that_fails_in_the_child_ends_it_with_2_instead_of_loop
 
 @pytest.mark.req("R3")
 async def test_sigterm_answers_what_is_in_flight_and_exits_0(shop: Shop) -> None:
+    shop.take_time()
     async with shop.serving() as serve:
         request = shop.sender.delivery(shop.sender.payment("evt_1"))
         reader, writer = await asyncio.open_connection("127.0.0.1", serve.port)
@@ -174,6 +175,7 @@ async def test_sigterm_answers_what_is_in_flight_and_exits_0(shop: Shop) -> None
 
 
 async def test_sigterm_lets_the_handler_finish(shop: Shop) -> None:
+    shop.take_time()
     shop.write(ORDER, DOOR)
     async with shop.serving() as serve:
         await shop.send(serve, "evt_1")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Ended, Run
+from tests.free_port import free_port
 
 TOML = '[sources.stripe]\nprovider = "stripe"\nsecrets = ["{secret}"]\n'
 FULL = """
@@ -76,7 +76,7 @@ def test_unknown_provider(landfast: Run) -> None:
     ],
 )
 def test_wrong_address(landfast: Run, monkeypatch: pytest.MonkeyPatch, store: str, words: tuple[str, ...]) -> None:
-    monkeypatch.setenv("LANDFAST_STORE", store.format(closed=_closed_port()))
+    monkeypatch.setenv("LANDFAST_STORE", store.format(closed=free_port()))
     ended = landfast("migrate")
     assert is_one_sentence(ended, *words)
     assert "hunter2" not in ended.err
@@ -217,10 +217,3 @@ def test_bad_cursor(landfast: Run) -> None:
     for cursor in ("nonsense", "2026-01-01T00:00:00/ab", f"2026-01-01T00:00:00/{'0' * 32}"):
         ended = landfast("events", "list", "--after", cursor)
         assert is_one_sentence(ended, "after: give the cursor that the last page ended with")
-
-
-def _closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

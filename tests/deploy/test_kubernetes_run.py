@@ -16,8 +16,8 @@ from landfast.domain.lifecycle import State
 from tests.cli.test_health_port import ask
 from tests.deploy.test_deploy import DEPLOY
 from tests.deploy.test_kubernetes import PODS, container_of
+from tests.free_port import free_port
 from tests.patience import PATIENCE_SECONDS
-from tests.servers import _free_port
 from tests.shops import SECRET, Shop, postgres_shop, until
 
 
@@ -36,8 +36,8 @@ def shop(tmp_path: Path, database: str) -> Shop:
 async def pod(shop: Shop, container: dict[str, Any]) -> AsyncIterator[int]:
     """Its process, once it is ready; the port that its probes ask. It ends as the kubelet ends it."""
     declared, metrics = container["ports"]
-    port = _free_port()
-    ports = {declared["containerPort"]: str(port), metrics["containerPort"]: str(_free_port())}
+    port = free_port()
+    ports = {declared["containerPort"]: str(port), metrics["containerPort"]: str(free_port())}
     args = [ports.get(word, word) for word in container["args"]]
     asked = {name: container[f"{name}Probe"]["httpGet"]["path"] for name in ("startup", "readiness", "liveness")}
     async with shop.running(*args) as process:

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import ROOT, blocks
+from tests.free_port import free_port
 from tests.patience import PATIENCE_SECONDS
-from tests.servers import _free_port
 
 PAGE = ROOT / "docs/howto/django.md"
 SERVERS = ("python manage.py runserver", "python manage.py landfast work")
@@ -28,7 +28,7 @@ WITHIN = PATIENCE_SECONDS
 class Reader:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self.servers: list[subprocess.Popen[bytes]] = []
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("LANDFAST_")}
         self.env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

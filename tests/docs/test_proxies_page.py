@@ -22,9 +22,10 @@ from landfast.domain.filter import Filter
 from landfast.ports.provider import Secret
 from landfast.testing.signing import sign
 from tests.docs.blocks import ROOT, blocks
+from tests.free_port import free_port
 from tests.patience import PATIENCE_SECONDS
 from tests.shops import ORDER, SECRET, Shop, sqlite_shop
-from tests.web.test_proxies import PATHS, _free_port, _wait_for
+from tests.web.test_proxies import PATHS, _wait_for
 
 PAGE = ROOT / "docs/howto/proxies.md"
 NAME = "hooks.example.com"
@@ -126,7 +127,7 @@ def running(name: str, binary: str, folder: Path, server: int) -> Iterator[Front
     certificate.cert_chain_pems[0].write_to_path(chain)
     certificate.private_key_pem.write_to_path(key)
     certificate.private_key_and_cert_chain_pem.write_to_path(both)
-    port = _free_port()
+    port = free_port()
     changes = {
         "/etc/ssl/hooks.example.com.pem": str(chain),
         "/etc/ssl/private/hooks.example.com.key": str(key),

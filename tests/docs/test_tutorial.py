@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from landfast.log_lines import LINES
+from tests.free_port import free_port
 from tests.patience import PATIENCE_SECONDS
-from tests.servers import _free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs/tutorial.md").read_text("utf-8")
@@ -28,7 +28,7 @@ class Player:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("LANDFAST_")}
         commands = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.env |= {"PATH": commands, "LANDFAST_PORT": str(self.port), "COLUMNS": "120"}

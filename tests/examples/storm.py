@@ -34,6 +34,7 @@ from landfast.domain.lifecycle import State
 from landfast.ports.provider import Secret
 from landfast.providers import provider
 from landfast.providers.signing import sign
+from tests.free_port import free_port
 from tests.patience import PATIENCE_SECONDS
 from tests.shops import until
 
@@ -104,11 +105,13 @@ class Example:
         self.env |= {"PYTHONUNBUFFERED": "1", "RAISED": str(self.raised), **(env or {})}
 
     def failing_twice(self) -> Self:
-        """From its next start, each handler raises after its writes at its first two attempts."""
+        """From its next start, each handler raises after its writes at its first two attempts. Nobody kills a worker then,
+        and no attempt is taken from one that stands still."""
         patches = self.folder.parent / "patches"
         patches.mkdir()
         (patches / "sitecustomize.py").write_text(RAISES_TWICE)
         self.env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(patches), self.env.get("PYTHONPATH")]))
+        self.env["LANDFAST_LEASE"] = str(PATIENCE_SECONDS)
         return self
 
     async def run(self, *arguments: str) -> str:
@@ -127,8 +130,8 @@ class Example:
         stays open over its kills (`uvicorn --fd {fd}`, `gunicorn --bind fd://{fd}`), or else at `{port}`."""
         with socket.socket() as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(("127.0.0.1", 0))
-            self.port = listener.getsockname()[1]
+            self.port = free_port()
+            listener.bind(("127.0.0.1", self.port))
             by_socket = any("{fd}" in part for part in commands[0])
             if by_socket:
                 listener.listen(256)

@@ -6,8 +6,21 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from landfast.journals import jetstream_backlog, jetstream_link
 from tests.journals.jetstream_bench import Bench
 from tests.nats import Nats
+from tests.patience import PATIENCE_SECONDS
+
+
+@pytest.fixture(autouse=True)
+def budget(monkeypatch: pytest.MonkeyPatch) -> float:
+    """The real budget for an answer of a broker. On a machine that stands still one that is there may take longer; a test
+    of one that is away, or says nothing, sets less."""
+    real = jetstream_link.ANSWER_SECONDS
+    for module in (jetstream_link, jetstream_backlog):
+        monkeypatch.setattr(module, "ANSWER_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(jetstream_link, "CONNECT_SECONDS", PATIENCE_SECONDS)
+    return real
 
 
 @pytest.fixture(scope="session")

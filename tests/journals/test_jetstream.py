@@ -109,14 +109,19 @@ async def test_a_key_that_is_no_text_goes_into_the_inbox_itself(bench: Bench) ->
 
 @pytest.mark.req("R53")
 @pytest.mark.parametrize("fate", [Fate.CUT_AFTER, Fate.SILENCE])
-async def test_without_the_acknowledgement_nobody_is_answered(bench: Bench, fate: Fate) -> None:
+async def test_without_the_acknowledgement_nobody_is_answered(
+    bench: Bench, fate: Fate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The message is stored, and the intake cannot know: the sender comes again, and is a duplicate."""
     async with Proxy(bench.server.port).running() as proxy:
         journal = await bench.journal(target=bench.target.replace(str(bench.server.port), str(proxy.port)))
         proxy.strike(b"evt_1", fate)
-        with pytest.raises(JournalUnavailableError, match="not acknowledged"):
-            await journal.record([delivery("evt_1")])
-        assert proxy.struck.is_set()
+        with monkeypatch.context() as hurried:
+            hurried.setattr(jetstream_link, "ANSWER_SECONDS", 0.5)
+            with pytest.raises(JournalUnavailableError, match="not acknowledged"):
+                await journal.record([delivery("evt_1")])
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await proxy.struck.wait()
         await until(lambda: _is(bench, 1))
         again = await (await bench.journal()).record([delivery("evt_1")])
         assert not again[0].is_new
@@ -143,9 +148,11 @@ async def test_a_broker_that_dies_keeps_what_it_acknowledged_and_is_found_again(
 
 
 @pytest.mark.req("R53")
-async def test_an_intake_starts_while_the_broker_is_away(mortal: Bench) -> None:
+async def test_an_intake_starts_while_the_broker_is_away(mortal: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may have a spool; and a 503 that comes at once is better than no answer."""
-    journal = await mortal.journal()
+    with monkeypatch.context() as hurried:
+        hurried.setattr(jetstream_link, "CONNECT_SECONDS", 0.1)
+        journal = await mortal.journal()
     with pytest.raises(JournalUnavailableError, match="no connection"):
         await journal.record([delivery()])
     mortal.server.start()
@@ -169,7 +176,7 @@ async def test_an_intake_stops_at_any_moment_while_the_broker_is_away(mortal: Be
     assert [task for task in asyncio.all_tasks() if "Link" in repr(task)] == []
 
 
-async def test_a_password_may_hold_any_character_and_a_wrong_one_is_said_so() -> None:
+async def test_a_password_may_hold_any_character_and_a_wrong_one_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Nats(more='authorization { user: "me", password: "hush@/:" }')
     try:
         server.start()
@@ -177,6 +184,7 @@ async def test_a_password_may_hold_any_character_and_a_wrong_one_is_said_so() ->
         link = Link(read_address(f"nats://me:hush%40%2F%3A@{place}"), role="test")
         assert await link.open()
         await link.close()
+        monkeypatch.setattr(jetstream_link, "CONNECT_SECONDS", 0.5)
         # The server says why and hangs up: now and then the end arrives before the reason.
         reasons: list[str] = []
         while not reasons or ("Authorization Violation" not in reasons[-1] and len(reasons) < 10):
@@ -295,26 +303,27 @@ async def test_a_cable_that_is_pulled_under_load_keeps_nobody_waiting_and_is_giv
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is unsent then stays in the socket for as long as TCP tries; the library waits for that, and we must not."""
-    monkeypatch.setattr(jetstream_link, "ANSWER_SECONDS", 0.5)
     monkeypatch.setattr(jetstream_link, "PING_SECONDS", 0.2)
     large = [delivery(f"evt_{number}", body=bytes(900_000), headers=b"%d" % number) for number in range(30)]
     async with Proxy(bench.server.port).running() as proxy:
         journal = await bench.journal(target=bench.target.replace(str(bench.server.port), str(proxy.port)))
-        await journal.record([delivery()])
-        proxy.cut()
-        # Not under a timeout of asyncio: where the patience is lost, that would be lost as well.
-        noticing = asyncio.create_task(_until_given_up(journal, large))
-        await asyncio.wait([noticing], timeout=PATIENCE_SECONDS)
-        assert noticing.done() and proxy.held
-        proxy.mend()
 
-        async def is_back() -> bool:
-            with suppress(JournalUnavailableError):
-                await journal.record([delivery("evt_later")])
+        async def is_there() -> bool:
+            with suppress(JournalUnavailableError):  # a broker that stands still for three pings is given up, too
+                await journal.record([delivery()])
                 return True
             return False
 
-        await until(is_back)
+        await until(is_there)
+        proxy.cut()
+        with monkeypatch.context() as hurried:
+            hurried.setattr(jetstream_link, "ANSWER_SECONDS", 0.5)
+            # Not under a timeout of asyncio: where the patience is lost, that would be lost as well.
+            noticing = asyncio.create_task(_until_given_up(journal, large))
+            await asyncio.wait([noticing], timeout=PATIENCE_SECONDS)
+            assert noticing.done() and proxy.held
+        proxy.mend()
+        await until(is_there)
 
 
 async def _until_given_up(journal: JetStreamJournal, large: Sequence[Delivery]) -> None:

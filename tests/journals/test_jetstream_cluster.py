@@ -125,7 +125,7 @@ async def test_the_leader_of_three_dies_under_load_and_nothing_is_lost_or_double
 
 @pytest.mark.req("R8", "R53")
 async def test_twins_that_arrive_together_are_all_answered_and_one_is_new(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, budget: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the servers agree on a message, its leader refuses a copy of it. That is no answer yet, to nobody."""
     refused: list[int] = []
@@ -140,10 +140,12 @@ async def test_twins_that_arrive_together_are_all_answered_and_one_is_new(
         journals = [
             JetStreamJournal(cluster.url, inbox=INBOX, mac_key=MAC_KEY, otherwise=Elsewhere()) for _ in range(3)
         ]
-        for journal in journals:
-            stack.push_async_callback(journal.close)
-            await journal.open()
-        await _answers(journals[0])
+        with monkeypatch.context() as electing:  # while there is no leader, what it was asked is never answered
+            electing.setattr(jetstream_link, "ANSWER_SECONDS", budget)
+            for journal in journals:
+                stack.push_async_callback(journal.close)
+                await journal.open()
+            await _answers(journals[0])
         for number in range(20):
             first = delivery(f"evt_{number}")
             twins = [

@@ -18,6 +18,7 @@ from landfast.app.broker import examine_journal
 from landfast.domain.delivery import Delivery
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.filter import Filter
+from landfast.journals import jetstream_link
 from landfast.journals.jetstream_backlog import share
 from landfast.journals.jetstream_mac import MessageMac
 from landfast.recovery.doctor import Level
@@ -258,13 +259,17 @@ async def test_a_message_that_a_later_version_wrote_is_set_aside(
 
 
 @pytest.mark.req("R53")
-async def test_a_drainer_waits_for_a_broker_that_is_away(mortal: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_drainer_waits_for_a_broker_that_is_away(
+    mortal: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mortal.server.start()
     journal, backlog = await mortal.journal(), await mortal.backlog()
     await journal.record(deliveries(30))
     drainer = mortal.drainer(backlog)
     mortal.server.kill()
-    assert await drainer.step() > 0
+    with monkeypatch.context() as hurried:
+        hurried.setattr(jetstream_link, "ANSWER_SECONDS", 0.5)
+        assert await drainer.step() > 0
     assert "unavailable" in caplog.text
     mortal.server.start()
 

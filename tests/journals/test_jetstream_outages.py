@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from landfast import Inbox
+from landfast.app import wiring
 from landfast.app.broker import Draining, open_drainer
 from landfast.app.system_clock import SystemClock
 from landfast.domain.census import Census, SourceTally, TallyReport
@@ -18,6 +19,7 @@ from landfast.domain.delivery import Head, Headers
 from landfast.domain.errors import InboxUnavailableError
 from landfast.domain.ids import BootId
 from landfast.intake.receive import Intake
+from landfast.journals import spool
 from landfast.testing.signing import sample, sign
 from tests.inboxes.sqlite_bench import by_hand
 from tests.journals.jetstream_bench import Bench, until
@@ -25,6 +27,13 @@ from tests.patience import PATIENCE_SECONDS
 from tests.shops import ORDER, sqlite_shop
 
 SECRET = "whsec_of_a_shop_with_a_broker"
+
+
+@pytest.fixture(autouse=True)
+def time_to_spare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the machine stands still, the spool takes what it is given, and the last counts are heard."""
+    monkeypatch.setattr(spool, "BATCH_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(wiring, "LAST_REPORT_SECONDS", PATIENCE_SECONDS)
 
 
 def shop(folder: Path, journal: str, **settings: Any) -> Inbox:

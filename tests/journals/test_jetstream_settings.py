@@ -12,7 +12,7 @@ from landfast.app.broker import examine_journal, open_drainer
 from landfast.app.system_clock import SystemChance, SystemClock
 from landfast.domain.errors import ConfigError
 from landfast.domain.ids import InboxId
-from landfast.journals import jetstream_stream
+from landfast.journals import jetstream_link, jetstream_stream
 from landfast.journals.jetstream_address import read_address
 from landfast.journals.jetstream_stream import RULES
 from landfast.recovery.doctor import Check, Level
@@ -151,7 +151,8 @@ async def test_the_doctor_says_how_the_journal_is(bench: Bench) -> None:
 
 
 @pytest.mark.req("R53")
-async def test_the_doctor_fails_when_the_broker_is_away(mortal: Bench) -> None:
+async def test_the_doctor_fails_when_the_broker_is_away(mortal: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jetstream_link, "CONNECT_SECONDS", 0.1)
     (check,) = await _doctor(mortal.target)
     assert check.level is Level.FAIL and "no connection" in check.found
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.free_port import free_port
 from tests.listening.hosted import LOCAL_SECRET, Hosted
 from tests.patience import PATIENCE_SECONDS
-from tests.servers import _free_port
 from tests.shops import ORDER, sqlite_shop
 
 
@@ -17,7 +17,7 @@ from tests.shops import ORDER, sqlite_shop
 async def hosted(tmp_path: Path) -> AsyncIterator[Hosted]:
     for name in ("hosted", "laptop"):
         (tmp_path / name).mkdir()
-    shop, port = sqlite_shop(tmp_path / "hosted"), _free_port()
+    shop, port = sqlite_shop(tmp_path / "hosted"), free_port()
     await shop.create_orders()
     shop.write(ORDER)
     async with shop.serving("--admin-port", str(port)) as serve:

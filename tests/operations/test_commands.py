@@ -8,7 +8,6 @@ import os
 import pty
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from landfast.cli import INTERRUPTED, main
+from tests.free_port import free_port
 from tests.operations.floor import SECRET, Floor
 from tests.patience import PATIENCE_SECONDS, Stopwatch
 from tests.shops import ORDER, sqlite_shop
@@ -160,8 +160,7 @@ async def test_a_server_that_runs_is_seen_with_its_processes(tmp_path: Path) -> 
 async def test_while_postgresql_is_away_the_doctor_says_so_at_once_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    port = free_port()
     (tmp_path / "landfast.toml").write_text(TOML.replace('store = "landfast.db"\nledger = "ledger.db"\n', ""))
     (tmp_path / "landfast.toml").chmod(0o600)
     monkeypatch.chdir(tmp_path)

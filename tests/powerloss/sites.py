@@ -19,9 +19,10 @@ import apsw
 import asyncpg
 
 from landfast.demo.servers import Serve
+from tests.free_port import free_port
 from tests.powerloss.checker import Books, Stored
 from tests.powerloss.disks import Bench, Disk
-from tests.servers import Postgres, _binaries, _free_port, _unprivileged
+from tests.servers import Postgres, _binaries, _unprivileged
 from tests.shops import ORDER, Shop
 
 LEASE = 3
@@ -58,7 +59,7 @@ class Cluster(Postgres):
     """A PostgreSQL whose folder is on a disk of ours."""
 
     def __init__(self, folder: Path, binaries: Path) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self._folder = folder
         self._data = folder / "data"
         self._user = _unprivileged()

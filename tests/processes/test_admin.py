@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_health_port import ask
+from tests.free_port import free_port
 from tests.patience import PATIENCE_SECONDS
-from tests.servers import _free_port
 from tests.shops import ORDER, Shop, sqlite_shop, until
 
 
@@ -25,7 +25,7 @@ async def shop(tmp_path: Path) -> Shop:
 
 @pytest.mark.long
 async def test_it_answers_is_replaced_when_it_dies_and_ends_with_the_others(shop: Shop) -> None:
-    port = _free_port()
+    port = free_port()
     async with shop.serving("--admin-port", str(port)) as serve:
         await serve.until(lambda: bool(serve.pids("admin")), within=PATIENCE_SECONDS)
         status, text = await ask(port, "/api/retention", host=f"127.0.0.1:{port}")
@@ -51,7 +51,7 @@ async def test_a_usual_port_that_is_taken_is_said_and_a_chosen_one_refused(shop:
 
 @pytest.mark.long
 async def test_beyond_the_loopback_the_port_is_not_opened_without_a_token(shop: Shop) -> None:
-    port = _free_port()
+    port = free_port()
     shop.settings["LANDFAST_ADMIN_HOST"] = "0.0.0.0"
     log = shop.folder / "serve.log"
     async with shop.serving("--admin-port", str(port)) as serve:

@@ -63,6 +63,8 @@ async def machine(
         with_spool(shop, **settings)
         if role == "worker":
             del shop.settings["LANDFAST_SPOOL"]
+        else:
+            shop.take_time()
         async with shop.serving("--role", role) as serve:
             yield Machine(shop, cable, serve)
 

@@ -16,7 +16,7 @@ from landfast.demo.servers import Serve
 from landfast.domain.lifecycle import State
 from landfast.telemetry.metrics import FAMILIES
 from tests.cli.test_health_port import ask
-from tests.servers import _free_port
+from tests.free_port import free_port
 from tests.shops import ORDER, Shop, postgres_shop, sqlite_shop, until
 
 EVENTS = 60
@@ -70,7 +70,8 @@ async def send(shop: Shop, serve: Serve, keys: list[str], *, each: int = 1) -> N
 
 @pytest.mark.req("R40")
 async def test_two_intakes_and_a_worker_are_one_answer_also_after_one_was_killed(tmp_path: Path, database: str) -> None:
-    shop, port = postgres_shop(tmp_path, database), _free_port()
+    shop, port = postgres_shop(tmp_path, database), free_port()
+    shop.take_time()
     await shop.create_orders()
     shop.write(ORDER, FAILING)
     keys = [f"evt_{number}" for number in range(EVENTS)]
@@ -121,7 +122,7 @@ async def effects(port: int) -> float:
 
 
 async def test_a_machine_of_workers_says_how_they_are(tmp_path: Path) -> None:
-    shop, health, metrics = sqlite_shop(tmp_path), _free_port(), _free_port()
+    shop, health, metrics = sqlite_shop(tmp_path), free_port(), free_port()
     await shop.create_orders()
     shop.write(ORDER)
     ports = ("--health-port", str(health), "--metrics-port", str(metrics))
@@ -147,7 +148,8 @@ async def ask_status(port: int) -> int:
 
 async def test_while_the_inbox_is_away_what_was_counted_is_told_and_the_rest_is_missing(tmp_path: Path) -> None:
     """A zero would look like good news."""
-    shop, port = sqlite_shop(tmp_path), _free_port()
+    shop, port = sqlite_shop(tmp_path), free_port()
+    shop.take_time()
     shop.store = shop.ledger = "postgresql://127.0.0.1:1/nowhere"
     shop.settings |= {"LANDFAST_SPOOL": str(tmp_path / "spool"), "LANDFAST_SPOOL_ANYWHERE": "true"}
     shop.settings |= {"LANDFAST_METRICS_PORT": str(port)}

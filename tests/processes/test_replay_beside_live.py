@@ -43,6 +43,7 @@ async def shop(tmp_path: Path, migrated_database: str) -> Shop:
     await shop.create_orders()
     await shop._query("CREATE TABLE waits (run INTEGER, seconds DOUBLE PRECISION, at DOUBLE PRECISION)")
     shop.write(HANDLER)
+    shop.take_time()
     await _make_dead(shop)
     return shop
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from landfast.domain.errors import ConfigError
 from landfast.domain.lifecycle import State
 from landfast.processes.supervision.lives import Role
 from landfast.processes.supervision.plan import Plan, numbers_of
+from tests.free_port import free_port
 from tests.shops import ORDER, Shop, sqlite_shop, until
 
 NOTHING: dict[Role, int | None] = {"intake": None, "worker": None, "drainer": None}
@@ -45,13 +45,13 @@ async def test_an_intake_and_a_worker_apart_make_one_order(shop: Shop) -> None:
 
 
 async def test_an_intake_has_no_need_of_the_ledger(shop: Shop) -> None:
-    shop.ledger = f"postgresql://127.0.0.1:{_closed_port()}/nowhere"
+    shop.ledger = f"postgresql://127.0.0.1:{free_port()}/nowhere"
     async with shop.serving("--role", "intake") as serve:
         assert await shop.send(serve, "evt_1") == 200
 
 
 async def test_while_the_database_is_away_a_machine_with_a_spool_starts_and_takes_webhooks_in(shop: Shop) -> None:
-    shop.store = shop.ledger = f"postgresql://127.0.0.1:{_closed_port()}/nowhere"
+    shop.store = shop.ledger = f"postgresql://127.0.0.1:{free_port()}/nowhere"
     shop.settings |= {"LANDFAST_SPOOL": str(shop.folder / "spool"), "LANDFAST_SPOOL_ANYWHERE": "true"}
     async with shop.serving() as serve:
         assert await shop.send(serve, "evt_1") == 200
@@ -114,10 +114,3 @@ def _listens(pid: int) -> bool:
     inodes = {line.split()[9] for line in Path("/proc/net/tcp").read_text().splitlines()[1:] if line.split()[3] == "0A"}
     links = [str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()]
     return any(link == f"socket:[{inode}]" for inode in inodes for link in links)
-
-
-def _closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

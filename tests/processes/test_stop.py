@@ -14,7 +14,7 @@ import pytest
 from landfast.domain.lifecycle import State
 from tests.handshakes import begin_to_connect, handshakes, is_connected, let_through
 from tests.patience import PATIENCE_SECONDS, Stopwatch
-from tests.processes.crowd import Streams, answer_on, connect, connected, streams_of
+from tests.processes.crowd import Crowd, Streams, answer_on, connect, connected, streams_of
 from tests.processes.stops import Stop, play, serving
 from tests.shops import DOOR, ORDER, Shop, postgres_shop, sqlite_shop, until
 
@@ -28,6 +28,7 @@ async def test_whoever_waits_to_be_accepted_when_the_stop_comes_is_answered(tmp_
     """The intakes stand still, so that the kernel has taken every connection and every byte, and nobody has read one."""
     shop = sqlite_shop(tmp_path)
     shop.write()
+    shop.take_time()
     async with shop.serving("--role", "intake", "--intakes", "2") as serve:
         idle = [await connected(serve.port) for _ in range(3)]
         for number, (reader, writer) in enumerate(idle):  # known to an intake by now
@@ -110,15 +111,13 @@ async def test_who_is_silent_when_its_intake_leaves_is_answered_by_it_and_who_co
 
 @pytest.mark.req("R3")
 async def test_a_renewal_and_a_stop_under_load_leave_nobody_who_was_connected_without_an_answer(tmp_path: Path) -> None:
-    crowd = await play(Stop(intakes=2, has_tls=True, renews=True, busy=0), _patient(sqlite_shop(tmp_path)))
-    assert crowd.unanswered == []
+    assert (await _played(Stop(intakes=2, has_tls=True, renews=True, busy=0), sqlite_shop(tmp_path))).unanswered == []
 
 
 @pytest.mark.req("R3")
 async def test_a_stop_under_load_on_postgresql_leaves_nobody_without_an_answer(tmp_path: Path, database: str) -> None:
     stop = Stop(intakes=2, has_tls=False, renews=False, busy=2, role="all")
-    crowd = await play(stop, _patient(postgres_shop(tmp_path, database)))
-    assert crowd.unanswered == []
+    assert (await _played(stop, postgres_shop(tmp_path, database))).unanswered == []
 
 
 async def test_a_stop_is_quick_where_nobody_is_connected(tmp_path: Path) -> None:
@@ -193,7 +192,8 @@ def _has_pending(pid: int, number: int) -> bool:
     return bool(shared >> (number - 1) & 1)
 
 
-def _patient(shop: Shop) -> Shop:
-    """Nobody is cut off because the machine stood still; `make stops` stops with the time that there is."""
+async def _played(stop: Stop, shop: Shop) -> Crowd:
+    """Nobody is cut off because the machine stood still; `make stops` stops with the time that there is. Who waits in vain
+    waits for most of the grace, so half of it tells the two apart."""
     shop.take_time()
-    return shop
+    return await play(stop, shop, within=PATIENCE_SECONDS / 2)

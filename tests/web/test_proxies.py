@@ -21,6 +21,7 @@ import pytest
 
 from landfast.domain.delivery import Head
 from landfast.intake.receive import Admitted
+from tests.free_port import free_port
 from tests.intake.desk import body
 from tests.patience import PATIENCE_SECONDS
 from tests.web.client import PATIENCE, Shop
@@ -155,7 +156,7 @@ async def _send(
 @contextmanager
 def _running(name: str, binary: str, folder: Path, server: int) -> Iterator[int]:
     written, options = PROXIES[name]
-    port = _free_port()
+    port = free_port()
     settings = folder / "proxy.conf"
     settings.write_text(written.format(folder=folder, port=port, server=server))
     quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -179,9 +180,3 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
         else:
             return
     raise AssertionError("the proxy does not listen")
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])

@@ -73,6 +73,10 @@ class Browser:
     def all(self, selector: str) -> list[WebElement]:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
+    def texts(self, selector: str) -> list[str]:
+        """Of each, once there is one: what was found may be replaced before it is read, and is then looked for again."""
+        return self.until(lambda: [each.text for each in self.all(selector)])
+
     def follow(self, words: str) -> None:
         self.until(lambda: self._clicked(By.PARTIAL_LINK_TEXT, words))
 

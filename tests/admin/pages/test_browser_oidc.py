@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from landfast.domain.switch import SwitchKind
 from landfast.operations import sessions
 from tests.admin.identity_provider import CLIENT, SECRET, IdentityProvider, identity_provider
 from tests.admin.pages.storefront import Storefront
+from tests.free_port import free_port
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -37,8 +37,7 @@ def provider() -> Iterator[IdentityProvider]:
 def front(tmp_path: Path, provider: IdentityProvider, monkeypatch: pytest.MonkeyPatch) -> Iterator[Storefront]:
     monkeypatch.setenv("OIDC_SECRET", SECRET)
     made = Storefront(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        made.port = free.getsockname()[1]
+    made.port = free_port()
     oidc = OidcSettings(
         issuer=provider.issuer,
         client_id=CLIENT,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from landfast.demo.load import Connection
 from landfast.demo.sender import Sender
 from landfast.demo.servers import Serve
 from tests.admin.pages.browser import Browser
+from tests.free_port import free_port
 from tests.shops import ORDER, SECRET, sqlite_shop
 
 pytestmark = pytest.mark.long
@@ -31,7 +31,7 @@ async def test_a_secret_is_rotated_step_by_step(chrome: Chrome, tmp_path: Path) 
     (tmp_path / "shop.py").write_text(APP + ORDER)
     settings = tmp_path / "landfast.toml"
     settings.write_text(f'{SOURCE}secrets = ["file:old"]\n')
-    port = _free_port()
+    port = free_port()
     async with shop.serving("--admin-port", str(port)) as serve:
         browser = Browser(chrome, f"http://127.0.0.1:{port}")
         page = _Page(browser)
@@ -90,12 +90,6 @@ class _Page:
     async def proved(self, secret: str, deliveries: int) -> None:
         selector = f'tr[data-secret="{secret}"] td:nth-child(3)'
         await asyncio.to_thread(self._browser.until, lambda: self._browser.one(selector).text == str(deliveries))
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 async def _send(serve: Serve, event: str, secret: str) -> int | None:

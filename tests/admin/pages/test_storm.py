@@ -36,9 +36,8 @@ def test_the_storm_is_watched_and_the_worker_killed_from_the_page(chrome: Chrome
             browser.press("kill -9 the worker")
             browser.until(partial(_has_killed, browser, more_than=killed))
         browser.until(lambda: "over" in browser.one("h1").text)
-        values = [each.text for each in browser.all(".half .value")]
-        assert values == ["500 orders", "1 order"]
-        assert [each.text for each in browser.all("tbody td:nth-child(2)")] == ["you"] * 3
+        assert browser.texts(".half .value") == ["500 orders", "1 order"]
+        assert browser.texts("tbody td:nth-child(2)") == ["you"] * 3
         browser.says("adds up")
         browser.says("998 duplicate")
         demo.expect("the storm once more, from the page: evt_storm_2")

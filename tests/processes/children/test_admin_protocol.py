@@ -47,9 +47,10 @@ class Host:
         await send({"type": "http.response.body", "body": b"ok"})
 
     async def connected(self, first: bytes = b"") -> Connection:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        writer.write(first)
-        return reader, writer
+        """What it says first is there before it is accepted: however long we stand still, it is not too late for that."""
+        connection = socket.create_connection(("127.0.0.1", self.port))
+        connection.sendall(first)
+        return await asyncio.open_connection(sock=connection)
 
 
 @asynccontextmanager

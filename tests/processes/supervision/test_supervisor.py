@@ -283,12 +283,14 @@ async def test_a_slot_that_waits_to_try_again_is_filled_by_the_successor(monkeyp
 
 async def test_a_stop_in_the_middle_lets_the_successor_finish_too(monkeypatch: pytest.MonkeyPatch) -> None:
     gentle = "import signal,sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); " + FOREVER
-    stage = Stage(STUBBORN, gentle, monkeypatch=monkeypatch, grace=1.0)
+    stage = Stage(STUBBORN, gentle, monkeypatch=monkeypatch, grace=PATIENCE_SECONDS)
     running = asyncio.create_task(stage.supervisor.run())
     await stage.until(lambda: len(stage.pids("ready")) == 1)
     replacing = asyncio.create_task(stage.supervisor.replace())
     await stage.until(lambda: len(stage.pids("ready")) == 2)
     stage.supervisor.stop()
+    await stage.until(lambda: stage.pids("ready")[1] in stage.pids("ended"))
+    stage.supervisor.kill()  # as the end of the grace does
     assert await running == 0
     await replacing
     codes = {news.pid: news.code for news in stage.news if news.what == "ended"}
