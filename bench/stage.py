@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
@@ -25,6 +25,9 @@ SATURATED = 0.9
 
 STOLEN = 0.03
 """Of the machine: a run during which the host gave more of it to others is repeated. A quiet host takes less."""
+
+SLOWED = 0.25
+"""Of its speed, likewise: below that it may be a matter of temperature."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +101,8 @@ class Measured:
 
 
 class Kept(NamedTuple, Generic[T]):
-    """The run that was disturbed least, and the share of the machine that the host gave to others meanwhile."""
+    """The run that was disturbed least, and the share of the machine that the host gave to others meanwhile: of its
+    time, or of its speed if that is more."""
 
     found: T
     stolen: float
@@ -111,18 +115,21 @@ class Stage:
     generator: Generator
     postgres: DiskPostgres
     say: Callable[[str], None]
+    pace: machine.Pace = field(default_factory=machine.Pace)
 
     def requests(self, count: int, name: str) -> Requests:
         return deliveries.write(self.folder / "requests.bin", count, name=name)
 
     async def undisturbed(self, run: Callable[[], Awaitable[T]]) -> Kept[T]:
-        """A virtual machine's host takes its processors away as it likes, for seconds. What is measured then is the
-        host, so it is measured again, a few times."""
+        """A virtual machine's host takes its processors away as it likes, for seconds, or gives half of one to
+        somebody else. What is measured then is the host, so it is measured again, a few times."""
         kept: Kept[T] | None = None
         for number in range(self.sizes.tries):
-            began, taken = time.monotonic(), machine.stolen_seconds()
+            pace, began, taken = self.pace.now(), time.monotonic(), machine.stolen_seconds()
             found = await run()
             share = (machine.stolen_seconds() - taken) / (time.monotonic() - began) / (os.cpu_count() or 1)
+            slowed = 1.0 - min(pace, self.pace.now())
+            share = max(share, slowed if slowed > SLOWED else 0.0)
             if kept is None or share < kept.stolen:
                 kept = Kept(found, share)
             if share <= STOLEN:
