@@ -156,8 +156,9 @@ async def until(look: Callable[[], object], wanted: object, *, within: float = P
 _PATIENT = f"""
 from functools import partial
 from landfast.processes.children import lifeline
-lifeline.GRACE_SECONDS = {PATIENCE_SECONDS}
-from landfast.web.http import connections
+lifeline.GRACE_SECONDS = lifeline.Lifeline.__init__.__kwdefaults__["grace"] = {PATIENCE_SECONDS}
+from landfast.web.http import connections, listener
+listener.HANDSHAKE_SECONDS = {PATIENCE_SECONDS}
 connections.Limits = partial(
     connections.Limits, request_seconds={PATIENCE_SECONDS}, handshake_seconds={PATIENCE_SECONDS}
 )

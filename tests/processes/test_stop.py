@@ -124,8 +124,6 @@ async def test_a_stop_is_quick_where_nobody_is_connected(tmp_path: Path) -> None
     shop = sqlite_shop(tmp_path)
     shop.write()
     shop.take_time()
-    with (shop.folder / "patches" / "sitecustomize.py").open("a") as patch:
-        patch.write(f"from landfast.web.http import listener\nlistener.HANDSHAKE_SECONDS = {PATIENCE_SECONDS}\n")
     async with shop.serving("--role", "intake", "--intakes", "2") as serve:
         with Stopwatch() as watch:
             assert await serve.stop() == 0
