@@ -176,6 +176,7 @@ def _another_provider(case: Case, presented: Signature | None) -> Diagnosis | No
     own, alike = case.source.provider.name, []
     ours = set() if presented is None else _digests(presented)
     for provider in case.known:
+        case.rest()  # the first to ask has their modules read
         signature = None if provider.name == own else _presented(provider, case.head)
         # Where ours is there and wrong, one in another header explains nothing: it is the older one of the same sender.
         if signature is None or (ours and ours.isdisjoint(_digests(signature))):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from asyncio import CancelledError
 from collections.abc import Callable
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import event
@@ -58,7 +57,7 @@ class Fence:
     def check(self) -> None:
         """Raise what the handler did to the transaction, if it did."""
         if self._lost is not None:
-            raise self._told(self._lost)
+            raise self._lost from self._lost.__cause__
 
     @property
     def is_lost(self) -> bool:
@@ -69,20 +68,13 @@ class Fence:
         if self._lost is None:
             error.__cause__ = cause
             self._lost = error
-        return self._told(self._lost)
+        return self._lost
 
     def forget(self) -> None:
-        """Once all is over: an error keeps the frames that it went through, and SQLite the lock of a cursor in them."""
-        self._failed = None
-        if self._lost is not None:
-            self._lost.__cause__ = None
-
-    @staticmethod
-    def _told(lost: LandfastError) -> LandfastError:
-        """A new one each time, for the same reason."""
-        error = copy(lost)
-        error.__cause__ = lost.__cause__
-        return error
+        """When a handler that was given up has returned: nobody is told its errors. They keep the frames that they went
+        through, and SQLite the lock of a cursor in them."""
+        self.end()
+        self._failed = self._lost = None
 
     def rolled_back(self) -> None:
         if self._failed is not None:

@@ -70,7 +70,10 @@ class BorrowedConnection:
         """And roll back soon in aiosqlite's thread, before SQLAlchemy closes the connection there: SQLite keeps the
         lock of a closed one for as long as anybody holds one of its statements, and the trace of an error does."""
         driver = self.driver  # which its thread may give back meanwhile
-        connection: sqlite3.Connection | None = getattr(driver, "_conn", driver)
+        try:
+            connection: sqlite3.Connection | None = getattr(driver, "_conn", driver)
+        except ValueError:  # aiosqlite has closed it
+            return
         if connection is None:
             return
         with contextlib.suppress(sqlite3.Error):  # it is closed already
@@ -119,6 +122,7 @@ class SqlalchemySqliteTransaction(SqliteTransaction):
         self._target = target
         self._driving = driving
         self.fence = Fence()
+        self._is_hung_up = False
         self._joined = Joined(target.fenced, self.fence)
         self._guard = SqliteGuard()
         self._unanswered = False
@@ -170,6 +174,7 @@ class SqlalchemySqliteTransaction(SqliteTransaction):
 
     def hang_up(self) -> None:
         """From the loop, while a handler in the lane has overrun its deadline, or when one on the loop is cancelled."""
+        self._is_hung_up = True
         self.fence.lose(control.ended())
         self._handle.end()
         self._borrowed.interrupt()
@@ -210,7 +215,8 @@ class SqlalchemySqliteTransaction(SqliteTransaction):
         if not self._over:
             self._over = True
             self._handle.end()
-            self.fence.forget()
+            if self._is_hung_up:
+                self.fence.forget()
             self._gone()
 
 

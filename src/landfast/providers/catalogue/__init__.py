@@ -69,6 +69,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 
 from landfast.providers.profile import Profile
@@ -103,12 +104,16 @@ _FAMILIES = {
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names}
 
 
+@cache
+def _family(name: str) -> Mapping[str, Profile]:
+    return {profile.name: profile for profile in import_module(f"{__name__}.{name}").PROFILES}
+
+
 class _Catalogue(Mapping[str, Profile]):
     """A family is read when one of its providers is asked for: a worker of two sources need not know a hundred."""
 
     def __getitem__(self, name: str) -> Profile:
-        family: tuple[Profile, ...] = import_module(f"{__name__}.{_FAMILY_OF[name]}").PROFILES
-        return next(profile for profile in family if profile.name == name)
+        return _family(_FAMILY_OF[name])[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(_FAMILY_OF)
