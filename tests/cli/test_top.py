@@ -77,7 +77,12 @@ async def test_a_filter_that_cannot_be_read_changes_nothing(tmp_path: Path) -> N
     async with looked_at(tmp_path) as (_, top, pilot):
         await type_filter(pilot, "sate:dead")
         await until(pilot, lambda: "did you mean 'state'?" in words(top, "told"))
+        await top.look()
+        assert "did you mean 'state'?" in words(top, "told"), "it stays until it was read"
         assert rows(top) == 5
+        await pilot.press("escape")
+        await top.look()
+        assert "5 events" in words(top, "told")
 
 
 async def test_what_strangers_send_is_text(tmp_path: Path) -> None:

@@ -57,6 +57,8 @@ class Top(App[None]):
         self._desk = Desk(inbox)
         self._wanted = wanted
         self._is_paused = False
+        self._is_misread = False
+        """The filter that was typed: why stands where the count would."""
         self._seen_at = "never"
 
     def compose(self) -> ComposeResult:
@@ -111,18 +113,19 @@ class Top(App[None]):
         self._fill("events", ((one.id, figures.event_row(one)) for one in found.events))
         far = f" among the newest {found.searched:,}" if found.searched is not None else ""
         more = " or more" if found.next else ""
-        self._say("told", Text(f"{len(found.events)}{more} events{far}", "dim"))
+        if not self._is_misread:
+            self._say("told", Text(f"{len(found.events)}{more} events{far}", "dim"))
 
     async def on_input_submitted(self, given: Input.Submitted) -> None:
-        """What cannot be read is pointed at, and the list stays as it was."""
-        before, self._wanted = self._wanted, given.value
+        """What cannot be read is pointed at until it is mended or left, and the list stays as it was."""
         try:
             await self._desk.open()
-            await events(self._desk, EventsAsked(filter=self._wanted, limit=1))
+            await events(self._desk, EventsAsked(filter=given.value, limit=1))
         except LandfastError as error:
-            self._wanted = before
+            self._is_misread = True
             self._say("told", Text(safe(str(error), lines=True), "bold red"))
             return
+        self._wanted, self._is_misread = given.value, False
         self._table("events").focus()
         await self.look()
 
@@ -160,6 +163,7 @@ class Top(App[None]):
 
     def on_key(self, pressed: object) -> None:
         if getattr(pressed, "key", "") == "escape" and isinstance(self.focused, Input):
+            self._is_misread = False
             self._table("events").focus()
 
     def _title(self, state: Text) -> None:
