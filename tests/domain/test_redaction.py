@@ -116,4 +116,4 @@ def test_a_hostile_text_takes_no_longer_than_its_length() -> None:
     ):
         REDACTION.text(text)
         REDACTION.body(text.encode())
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 2
