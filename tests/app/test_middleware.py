@@ -237,6 +237,10 @@ async def test_what_is_forged_never_reaches_the_route_and_all_other_paths_are_un
         forged = [head + b"\r\n\r\n" + body.replace(b"8999", b"0001"), unsigned + b"\r\n\r\n" + body]
         for request in forged:
             assert (await here.post(request))[0] == 401
+        for other in (b"/webhooks/stripe%0A", b"//webhooks//stripe/", b"/x/webhooks/stripe"):
+            elsewhere = forged[1].replace(b"/webhooks/stripe", other, 1)
+            for request in (elsewhere, elsewhere.replace(b"\r\n", b"\r\nscript_name: /x\r\n", 1)):
+                assert (await here.post(request))[0] != 200
         assert (await here.post(b"GET /webhooks/stripe HTTP/1.1\r\nhost: x\r\n\r\n"))[0] == 405
         assert await here.post(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n") == (200, b"home")
         assert here.calls() == []

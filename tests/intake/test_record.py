@@ -14,7 +14,7 @@ from landfast.caches.local import LocalSeen
 from landfast.domain.answer import Answer
 from landfast.domain.census import SourceTally
 from landfast.domain.delivery import Delivery, Identity
-from landfast.domain.errors import OverloadedError, RowRefusedError
+from landfast.domain.errors import OverloadedError, PartUnavailableError, RowRefusedError
 from landfast.domain.ids import event_id
 from landfast.intake import record
 from landfast.intake.record import GroupCommit, RecordResult
@@ -119,6 +119,17 @@ async def test_while_the_inbox_is_away_all_get_503_with_retry_after_and_one_line
     desk.recorder.is_down = True
     await desk.deliver(body(2))
     assert caplog.text.count("recording_unavailable") == 2
+
+
+async def test_what_cannot_be_taken_now_is_refused_at_once_and_keeps_nobody_else_out(desk: Desk) -> None:
+    first, second, third = (put(desk, f"key{n}", b"x") for n in range(3))
+    desk.recorder.bug = PartUnavailableError("too large", events=frozenset([event_id("stripe", "key1")]))
+    second.add_done_callback(lambda _: setattr(desk.recorder, "bug", None))
+    assert isinstance(await second, OverloadedError)
+    assert not any(isinstance(outcome, Exception) for outcome in await asyncio.gather(first, third))
+    assert [len(batch) for batch in desk.recorder.batches] == [3, 2]
+    desk.recorder.bug = PartUnavailableError("and which is not said", events=frozenset())
+    assert [answer.status for answer in await asyncio.gather(*(desk.deliver(body(n)) for n in range(3)))] == [503] * 3
 
 
 async def test_an_unexpected_error_answers_everybody_and_the_next_batch_goes_on(desk: Desk) -> None:

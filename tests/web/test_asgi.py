@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import threading
 from collections.abc import Iterable
 from typing import Any
@@ -235,6 +236,71 @@ async def test_a_body_beyond_all_of_the_budget_gives_way_itself() -> None:
     desk = Desk(unproven=Unproven(100))
     assert await Exchange(desk, [part(body()[:-10]), part(body()[-10:], more=False)]).run() == 503
     assert desk.unproven.total == 0 and desk.is_balanced()
+
+
+class Newcomer:
+    """One that needs room."""
+
+    deadline = math.inf
+
+    def give_way(self) -> None: ...
+
+
+def make_room(desk: Desk) -> None:
+    """By taking it from whoever holds something now."""
+    desk.unproven._most = desk.unproven.total
+    desk.unproven.hold(Newcomer(), "stripe", 1)
+    desk.unproven._most = Unproven()._most
+
+
+async def test_a_body_that_gives_way_as_its_last_piece_arrives_is_not_taken_for_a_forged_one(desk: Desk) -> None:
+    exchange, last = Exchange(desk, [part(body()[:-10])]), asyncio.get_running_loop().create_future()
+    first = exchange.receive
+
+    async def receive() -> Message:
+        return await first() if exchange.messages else await last
+
+    exchange.receive = receive  # type: ignore[method-assign]
+    running = asyncio.ensure_future(exchange.run())
+    while desk.unproven.total < len(body()) - 10:
+        await asyncio.sleep(0)
+    last.set_result(part(body()[-10:], more=False))
+    make_room(desk)
+    assert await running == 503
+    assert desk.recorder.batches == [] and desk.is_balanced()
+
+
+async def test_a_body_that_gives_way_as_its_turn_comes_is_not_taken_for_a_forged_one(desk: Desk) -> None:
+    content = body() + b" " * LINE_BYTES
+    await desk.intake.large.turns.take()
+    running = asyncio.ensure_future(Exchange(desk, [part(content, more=False)], signed=content).run())
+    while desk.unproven.total < len(content):
+        await asyncio.sleep(0)
+    desk.intake.large.turns._lock.release()
+    make_room(desk)
+    assert await running == 503
+    async with asyncio.timeout(PATIENCE_SECONDS):  # the turn that it had is given back
+        assert await Exchange(desk, [part(content, more=False)], signed=content).run() == 200
+    assert desk.is_balanced() and desk.count().stored == 1
+
+
+async def test_a_body_whose_time_is_up_just_now_makes_room_without_harm_to_the_newcomer(desk: Desk) -> None:
+    newcomers = list[str]()
+    running = asyncio.ensure_future(Exchange(desk, [part(body()[:-10])]).run())
+    while desk.unproven.total < len(body()) - 10:
+        await asyncio.sleep(0)
+    (arriving,) = desk.unproven._held
+    assert isinstance(arriving, ArrivingBody)
+    arriving._within.reschedule(0.0)  # in the next turn of the loop, and then somebody needs its room
+
+    def come() -> None:
+        assert arriving._within.expired()
+        make_room(desk)
+        newcomers.append("has come in")
+
+    asyncio.get_running_loop().call_soon(come)
+    assert await running == 503
+    assert newcomers == ["has come in"] and desk.is_balanced()
 
 
 async def test_the_address_and_the_scheme_are_those_that_the_server_gives(desk: Desk) -> None:

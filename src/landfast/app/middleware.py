@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import io
+import posixpath
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -81,7 +82,7 @@ class Middleware:
     def at(self, path: str, source: str) -> None:
         """Stand at this path, too."""
         self._used[source] = self._check(source)
-        self._routes[path.rstrip("/") or "/"] = source
+        self._routes[_plain(path)] = source
 
     @property
     def asgi(self) -> Callable[[Application], Application]:
@@ -92,7 +93,9 @@ class Middleware:
 
     def _around(self, app: Application) -> Application:
         async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-            source = self._routes.get(_path(scope)) if scope["type"] == "http" else None
+            source = None
+            if scope["type"] == "http":
+                source = self._source_at(scope.get("root_path", ""), scope["path"])
             if source is None:
                 await app(scope, receive, send)
             else:
@@ -104,8 +107,7 @@ class Middleware:
         """For `app.wsgi_app = middleware.wsgi(app.wsgi_app)` of Flask, or around any WSGI application."""
 
         def guarded(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-            path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
-            source = self._routes.get(path.rstrip("/") or "/")
+            source = self._source_at(_text(environ.get("SCRIPT_NAME", "")), _text(environ.get("PATH_INFO", "")))
             if source is None:
                 return app(environ, start_response)
             return self._wsgi(source, app, environ, start_response)
@@ -127,6 +129,15 @@ class Middleware:
     def here(self) -> Here[RouteDesk] | None:
         """What there is in this process; None once it has closed."""
         return self._thread.here()
+
+    def _source_at(self, root: str, path: str) -> str | None:
+        """Of a request that any router may take to a route of ours. Some routers see the path with what an application
+        is mounted under, some without it, and who sends a request may choose how it is spelled. To ask too often is a
+        401 where there is nothing; to ask too seldom, and a stranger's request runs the route."""
+        for spelled in (path, path.removeprefix(root), root + path):
+            if (source := self._routes.get(_plain(spelled))) is not None:
+                return source
+        return None
 
     async def _asgi(self, source: str, app: Application, scope: Scope, receive: Receive, send: Send) -> None:
         if (here := self.here()) is None:
@@ -231,9 +242,14 @@ def _give_back(here: Here[RouteDesk], entered: concurrent.futures.Future[Turn | 
         left(here, turn, None, time.monotonic())
 
 
-def _path(scope: Scope) -> str:
-    path: str = scope["path"]
-    return path.rstrip("/") or "/"
+def _plain(path: str) -> str:
+    """As the most lenient router reads it. The `$` of Starlette's patterns matches before a last newline, too."""
+    return "/" + posixpath.normpath("/" + path.strip("/\n")).strip("/")
+
+
+def _text(path: str) -> str:
+    """WSGI hands on bytes, each as a character."""
+    return path.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
 def _told(start_response: StartResponse, answer: Answer) -> Iterable[bytes]:

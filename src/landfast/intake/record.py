@@ -10,7 +10,7 @@ from typing import Protocol
 
 from landfast import telemetry
 from landfast.domain.delivery import Delivery, Recorded
-from landfast.domain.errors import OverloadedError, RowRefusedError, UnavailableError
+from landfast.domain.errors import OverloadedError, PartUnavailableError, RowRefusedError, UnavailableError
 from landfast.domain.ids import SeenMark
 from landfast.intake.durability.record_apart import Refused, record_apart
 from landfast.intake.lookups import ask_inbox, ask_shared
@@ -200,6 +200,12 @@ class GroupCommit:
                 request.recorded.append(row)
         except RowRefusedError as error:
             await self._split(batch, error)
+        except PartUnavailableError as error:
+            self._note_outage(error)
+            part = [each for each in batch if any(one.event_id in error.events for one in each.deliveries)] or batch
+            self._conclude_all(part, OverloadedError())
+            if others := [each for each in batch if each not in part]:
+                await self._commit(others)
         except UnavailableError as error:
             self._note_outage(error)
             self._conclude_all(batch, OverloadedError())
@@ -249,14 +255,14 @@ class GroupCommit:
         asyncio.get_running_loop().call_soon(_log_stored, batch)
 
     def _remember(self, rows: Sequence[tuple[Delivery, _Waiting]], recorded: Sequence[Recorded]) -> None:
-        marked = [(delivery.mark, row) for (delivery, _), row in zip(rows, recorded, strict=True)]
-        inside = [each for each in marked if each[1].in_inbox]
-        self._seen.remember([mark for mark, _ in inside], events=[row.event_id for _, row in inside])
-        self._inbox_hits += sum([not row.is_new for _, row in inside])
-        if len(inside) < len(marked):
-            outside = [each for each in marked if not each[1].in_inbox]
-            ids = [row.event_id for _, row in outside]
-            self._seen.remember([mark for mark, _ in outside], events=ids, in_inbox=False)
+        # A mark does not say whose it is: what is held under a key of another event's is looked up each time.
+        pairs = zip(rows, recorded, strict=True)
+        marked = [(one.mark, row) for (one, _), row in pairs if not one.hold or row.event_id == one.event_id]
+        for in_inbox in (True, False):
+            if part := [each for each in marked if each[1].in_inbox is in_inbox]:
+                marks, events = [mark for mark, _ in part], [row.event_id for _, row in part]
+                self._seen.remember(marks, events=events, in_inbox=in_inbox)
+        self._inbox_hits += sum([not row.is_new for _, row in marked if row.in_inbox])
 
     def _conclude_all(self, batch: list[_Waiting], error: Exception | None) -> None:
         for request in batch:

@@ -72,7 +72,8 @@ class ArrivingBody:
     def give_way(self) -> None:
         self.has_given_way = True
         self._pieces = Pieces()
-        self._within.reschedule(0.0)
+        if not self._within.expired():  # its time may be up in this very moment
+            self._within.reschedule(0.0)
 
 
 async def _live(receive: Receive, send: Send) -> None:
@@ -122,6 +123,10 @@ async def _read_body(intake: Intake, admitted: Admitted, receive: Receive, limit
                 within.reschedule(None)  # all of it is here: who is late from now on is us
                 _hold(body, intake, admitted)
                 await intake.large.turns.take()
+                if body.has_given_way:
+                    intake.large.turns.end(0.0)
+            # It may have given way in the very turn of the loop in which all of it was there.
+            _check_held(body)
         except asyncio.CancelledError:
             if body.has_given_way:
                 raise OverloadedError("its bytes were needed") from None
@@ -144,6 +149,11 @@ async def _gather(body: ArrivingBody, intake: Intake, admitted: Admitted, receiv
 
 def _hold(body: ArrivingBody, intake: Intake, admitted: Admitted) -> None:
     intake.unproven.hold(body, admitted.source.name, admitted.head.footprint + body.size)
+    _check_held(body)
+
+
+def _check_held(body: ArrivingBody) -> None:
+    """What has given way is no body any more: it would be taken for a forged one."""
     if body.has_given_way:
         raise OverloadedError("its bytes were needed")
 

@@ -33,6 +33,7 @@ from landfast.intake.keys.published_keys import (
     REQUESTS_WAITING_FOR_A_KEY,
     PublishedKeys,
 )
+from landfast.intake.keys.waiting import WaitingForKey
 from landfast.intake.receive import Intake
 from landfast.intake.record import GroupCommit
 from landfast.intake.source import Source
@@ -408,3 +409,30 @@ async def test_a_key_that_did_not_sign_is_refused_after_it_was_fetched(shelf: Sh
     shelf.documents["/keys"] = (200, jwks().replace(b'"x"', b'"z"'))
     assert (await delivered(intake, profile, clock)).status == 401
     assert not recorder.events
+
+
+@pytest.mark.req("R1")
+async def test_a_request_that_gives_way_as_its_key_arrives_is_not_taken_for_a_forged_one(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one turn of the loop: its bytes are gone, and it is refused a moment later."""
+    goes_on, fetch = threading.Event(), shelf.fetch
+
+    def slow(url: str, post: bytes | None) -> bytes:
+        assert goes_on.wait(PATIENCE_SECONDS)
+        return fetch(url, post)
+
+    monkeypatch.setattr(shelf, "fetch", slow)
+    intake, recorder, profile, clock = a_desk(shelf)
+    shelf.documents["/keys"] = (200, jwks())
+    running = asyncio.ensure_future(delivered(intake, profile, clock))
+    while not intake.unproven.total:
+        await asyncio.sleep(0)
+    (waiting,) = intake.unproven._held
+    assert isinstance(waiting, WaitingForKey)
+    waiting.give_way()
+    waiting.go_on(None)
+    goes_on.set()
+    assert (await running).status == 503
+    assert not recorder.events and intake.unproven.total == 0
+    assert (await delivered(intake, profile, clock)).status == 200

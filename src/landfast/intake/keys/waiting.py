@@ -21,6 +21,8 @@ class WaitingForKey:
         self._body = body
         self._answered = answered
         self._is_over = False
+        self._overloaded: OverloadedError | None = None
+        """Why it is refused even if the key comes: its bytes are gone."""
         self.deadline = intake.monotonic() + FETCH_SECONDS
 
     def go_on(self, error: Exception | None) -> None:
@@ -30,6 +32,7 @@ class WaitingForKey:
         if self._is_over:
             return
         self._is_over = True
+        error = error or self._overloaded
         if error is None:
             body = self._body
             given = self._intake.large.receive(self._admitted, lambda: body, len(body), self._answered)
@@ -39,6 +42,7 @@ class WaitingForKey:
             self._answered(given)
 
     def give_way(self) -> None:
-        # A moment later: this may be the very request that is being received.
-        asyncio.get_running_loop().call_soon(self.go_on, OverloadedError("its bytes were needed"))
         self._body = b""
+        self._overloaded = OverloadedError("its bytes were needed")
+        # A moment later: this may be the very request that is being received.
+        asyncio.get_running_loop().call_soon(self.go_on, self._overloaded)
