@@ -285,6 +285,7 @@ async def test_a_worker_claims_nothing_while_a_database_is_unsafe_and_burns_no_a
         await until(lambda: _orders(server, database), ["evt_1"])
         server.execute(damage, database=database) if damage else switch(server, "fsync", "off")
         await until(lambda: "claims_stopped" in caplog.text and what in caplog.text, True)
+        await _until_idle(server, database)
         await _slip_in(server, database)
         async with asyncio.timeout(PATIENCE_SECONDS):
             for _ in range(10):  # so many looks, by both
@@ -299,6 +300,15 @@ async def test_a_worker_claims_nothing_while_a_database_is_unsafe_and_burns_no_a
 
 async def _orders(server: Postgres, database: str) -> list[str]:
     return server.execute("SELECT key FROM orders ORDER BY key", database=database).split()
+
+
+async def _until_idle(server: Postgres, database: str) -> None:
+    """A claim that was on its way when they were stopped is over."""
+    active = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle'"
+    idle = 0
+    while idle < 3:
+        await asyncio.sleep(0.02)
+        idle = idle + 1 if server.execute(active, database=database) == "1" else 0  # which is who asks
 
 
 async def _slip_in(server: Postgres, database: str) -> None:

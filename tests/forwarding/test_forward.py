@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -23,6 +25,7 @@ from landfast.domain.lifecycle import State
 from landfast.testing import TestInbox
 from landfast.testing.factory import DAWN
 from tests.alerting.receivers import HttpReceiver
+from tests.patience import PATIENCE_SECONDS
 
 SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 OLD_SECRET = "whsec_ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA="
@@ -256,6 +259,37 @@ async def test_a_target_that_hangs_is_given_up_after_its_timeout() -> None:
             await test.drain(raises=False)
             (failure,) = test.errors
     assert "did not answer within 0.1 s" in str(failure.error)
+
+
+class HungResolver:
+    """Until it is let go."""
+
+    def __init__(self) -> None:
+        self.threads: list[threading.Thread] = []
+        self.goes_on, self.has_answered = threading.Event(), threading.Event()
+
+    def __call__(self, *_: Any, **__: Any) -> list[Any]:
+        self.threads.append(threading.current_thread())
+        self.goes_on.wait(PATIENCE_SECONDS)
+        self.has_answered.set()
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+
+def test_a_resolver_that_hangs_keeps_neither_a_blocking_handler_nor_the_end_of_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A handler that is kept beyond its deadline is killed with its process, until its event is a dead letter."""
+    resolver = HungResolver()
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    (target,) = sidecar("https://billing.example.com/", timeout=0.1).forwards.values()
+    with pytest.raises(NoAnswerError, match=r"did not answer within 0\.1 s"):
+        target.send_blocking(EVENT, None)
+    assert not resolver.has_answered.is_set()
+    (thread,) = resolver.threads
+    assert thread.daemon
+    resolver.goes_on.set()
+    thread.join(PATIENCE_SECONDS)  # its loop is closed by now: what it raised would fail this test
+    assert not thread.is_alive()
 
 
 def test_order_is_passed_on_to_the_handler() -> None:

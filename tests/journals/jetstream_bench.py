@@ -14,7 +14,7 @@ from uuid import uuid4
 import nats
 
 from landfast.domain.delivery import Delivery, Recorded
-from landfast.domain.errors import RowRefusedError
+from landfast.domain.errors import InboxUnavailableError, RowRefusedError
 from landfast.domain.ids import InboxId
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.intake.durability.drain import Drainer
@@ -32,14 +32,17 @@ ANSWER_SECONDS = 5.0
 
 
 class Elsewhere:
-    """The inbox, as far as a journal needs it: a list. It refuses what it is told to."""
+    """The inbox, as far as a journal needs it: a list. It refuses what it is told to, and is away when it is told."""
 
     def __init__(self, *, refuses: bytes | None = None) -> None:
         self.rows: dict[bytes, Delivery] = {}
         self.times: list[bytes] = []
         self.refuses = refuses
+        self.is_away = False
 
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
+        if self.is_away:
+            raise InboxUnavailableError("away")
         if self.refuses and any(self.refuses in delivery.body for delivery in deliveries):
             raise RowRefusedError("a row")
         return [self._insert(delivery) for delivery in deliveries]

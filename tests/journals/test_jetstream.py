@@ -6,12 +6,16 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 import msgspec
 import pytest
 
+from landfast.caches.local import LocalSeen
 from landfast.domain.delivery import Delivery
-from landfast.domain.errors import JournalUnavailableError
+from landfast.domain.errors import JournalUnavailableError, OverloadedError
+from landfast.intake.durability.fallback import Alone
+from landfast.intake.record import GroupCommit, RecordResult
 from landfast.journals import jetstream_link
 from landfast.journals.jetstream import JetStreamJournal, partition_of
 from landfast.journals.jetstream_address import read_address
@@ -19,6 +23,7 @@ from landfast.journals.jetstream_link import Link
 from landfast.journals.jetstream_mac import MessageMac
 from landfast.journals.jetstream_stream import PARTITIONS
 from landfast.testing.factory import DAWN, deliveries, delivery
+from tests.intake.desk import CountingWakeup
 from tests.journals.jetstream_bench import MAC_KEY, Bench, until
 from tests.nats import Nats
 from tests.patience import PATIENCE_SECONDS
@@ -93,6 +98,34 @@ async def test_what_no_message_can_hold_goes_into_the_inbox_itself(bench: Bench,
     assert [(row.is_new, row.in_inbox) for row in recorded] == [(True, True), (True, False)]
     assert bench.elsewhere.keys == ["evt_large"]
     assert await bench.messages() == 1
+
+
+@pytest.mark.req("R53")
+async def test_while_the_inbox_is_away_what_no_message_can_hold_is_refused_alone_and_the_intake_stays_ready(
+    bench: Bench,
+) -> None:
+    alone = Alone(await bench.journal(), clock=bench.clock, name="journal")
+    group = GroupCommit(alone, seen=LocalSeen(), wakeup=CountingWakeup())
+    told: dict[str, RecordResult] = {}
+
+    async def send(*sent: Delivery) -> None:
+        for one in sent:
+            group.record([one], partial(told.__setitem__, one.key))
+        await group.close()
+
+    small = [delivery(f"evt_{number}", headers=b"%d" % number) for number in range(5)]
+    large = delivery("evt_large", body=b"x" * 2**20)
+    bench.elsewhere.is_away = True
+    await send(*small[:2], large, *small[2:])
+    assert isinstance(told.pop("evt_large"), OverloadedError)
+    rows = [row for found in told.values() if not isinstance(found, Exception) for row in found]
+    assert [(row.is_new, row.in_inbox) for row in rows] == [(True, False)] * 5
+    await send(large)
+    assert isinstance(told.pop("evt_large"), OverloadedError)
+    assert (alone.where, await bench.messages()) == ("journal", 5)
+    bench.elsewhere.is_away = False
+    await send(large)
+    assert not isinstance(told.pop("evt_large"), Exception) and bench.elsewhere.keys == ["evt_large"]
 
 
 async def test_a_stream_with_a_limit_of_its_own_is_asked_for_no_more(bench: Bench) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import threading
 from pathlib import Path
 
@@ -335,6 +336,33 @@ async def test_nothing_is_acknowledged_in_a_file_that_somebody_has_removed(tmp_p
         folder.mkdir()
         await spool.record(deliveries(1, prefix="later"))
     assert await everything(folder) == ids(deliveries(1, prefix="later"))
+
+
+async def test_what_was_acknowledged_in_a_folder_that_is_gone_is_drained_from_what_is_open(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder, clock, inbox = tmp_path / "spool", ManualClock(), MemoryRecorder()
+    inbox.is_down = True
+    async with opened(folder, clock=clock) as spool:
+        await spool.record(deliveries(3))
+        drainer = Drainer(spool, inbox, clock=clock)
+        shutil.rmtree(folder)
+        for _ in range(5):
+            clock.advance(2 + await drainer.step())  # each of them looks for what neighbours left
+        inbox.is_down = False
+        for _ in range(5):
+            clock.advance(2 + await drainer.step())
+        assert sorted(inbox.events) == sorted(ids(deliveries(3))) and spool.waiting == 0
+        assert caplog.text.count("spool_folder_unreadable") == 1
+        folder.mkdir()
+        async with opened(folder, boot=OTHER) as other:
+            await other.record(deliveries(1, prefix="later"))
+        clock.advance(2 + await drainer.step())
+        assert len(inbox.events) == 4, "neighbours are looked for again"
+        shutil.rmtree(folder)
+        clock.advance(2)
+        await drainer.step()
+        assert caplog.text.count("spool_folder_unreadable") == 2
 
 
 async def test_a_start_that_dies_while_it_tries_the_folder_leaves_nothing_for_ever(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -53,6 +56,34 @@ def test_half_of_a_line_was_never_sent(tmp_path: Path, cut: int) -> None:
     with closing(opened(path)) as journal:
         assert (journal.known, journal.position("stripe")) == (set(), NOON)
         journal.about_to("stripe", "bb", NOON)
+    with closing(opened(path)) as journal:
+        assert journal.known == {"bb"}
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """As on a disk with no more room: of a write that goes beyond it, a part is written."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    told = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, told)
+
+
+@pytest.mark.parametrize("room", [0, 1, 30])
+def test_a_line_for_which_there_is_no_room_is_refused_and_leaves_nothing(tmp_path: Path, room: int) -> None:
+    """What is sent all the same would be unknown after a restart, and sent twice."""
+    path = tmp_path / "state"
+    with closing(opened(path)) as journal:
+        journal.begin("stripe", NOON)
+        before = path.read_bytes()
+        with files_of_at_most(len(before) + room), pytest.raises(UserError, match="make room"):
+            journal.about_to("stripe", "aa", NOON)
+        assert (journal.known, path.read_bytes()) == (set(), before)
+        journal.about_to("stripe", "bb", NOON)  # there is room again
     with closing(opened(path)) as journal:
         assert journal.known == {"bb"}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from landfast.sealing import Seal
 from landfast.testing.clock import ManualClock, SeededChance
 from landfast.testing.factory import deliveries
 from tests.patience import PATIENCE_SECONDS
+from tests.processing.entities import send
 from tests.processing.shop import STORES, Shop
 from tests.sealing.scenes import MASTER, OTHER, deliver
 from tests.shops import until
@@ -49,6 +52,32 @@ async def test_a_worker_without_the_master_key_leaves_an_event_to_those_who_have
     assert (await shop.states(), ran) == ({State.DONE: 1}, ["evt_later"])
     await before.close()
     await shop.close()
+
+
+@pytest.mark.parametrize("masters", [[], [OTHER]], ids=["none", "another"])
+async def test_a_worker_without_the_master_key_does_not_go_on_with_the_entity(
+    place: tuple[str, str], masters: list[bytes]
+) -> None:
+    """The second event comes by an intake without the new key: this worker could run it, and claims it with the first.
+    After one of somebody else, because its claims begin small."""
+    shop, ran = Shop(*place, masters=[MASTER]), list[str]()
+    shop.on("*", name="sync", ordered=True)(lambda event, tx: ran.append(event.key))
+    await shop.open()
+    await shop.inbox.order(["stripe"])
+    before = Shop(*place, clock=shop.clock, registry=shop.registry, masters=masters)
+    await before.open(create=False)
+    await send(before, "another", "changed", "cus_8", second=1)
+    await send(shop, "first", "changed", "cus_9", second=1)
+    await send(before, "second", "changed", "cus_9", second=2)
+    await before.drain()
+    assert (await shop.states(), ran) == ({State.DONE: 1, State.DELAYED: 1, State.QUEUED: 1}, ["another"])
+    await shop.advance(11)
+    both = Shop(*place, clock=shop.clock, registry=shop.registry, masters=[MASTER, *masters])
+    await both.open(create=False)
+    await both.settle_down()
+    assert ran == ["another", "first", "second"]
+    for one in (both, before, shop):
+        await one.close()
 
 
 async def test_a_worker_without_the_master_key_leaves_an_effect_to_those_who_have_it(place: tuple[str, str]) -> None:
@@ -130,3 +159,46 @@ async def test_a_spool_takes_nothing_more_once_the_inbox_is_back_and_needs_anoth
         with pytest.raises(JournalUnavailableError, match=r"^seal: the inbox (is|was) sealed"):
             await spool.record(deliveries(1))
     await spool.close()
+
+
+@pytest.mark.parametrize("masters", [[], [OTHER]], ids=["none", "another"])
+async def test_an_inbox_that_came_back_takes_nothing_before_the_seal_was_found_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, masters: list[bytes]
+) -> None:
+    """In clear it could be read by anybody; under another key, intakes with the right one would refuse to start."""
+    shop = Shop("sqlite", str(tmp_path), masters=[MASTER])
+    await shop.open()
+    await deliver(shop, "later", "a name")
+    await shop.close()
+    away, migrated, may_go_on = [InboxUnavailableError("away")], asyncio.Event(), asyncio.Event()
+
+    class LateInbox(SqliteInbox):
+        async def open(self) -> None:
+            if away:
+                raise away.pop()
+            await super().open()
+
+        async def migrate(self) -> Sequence[str]:
+            applied = await super().migrate()
+            migrated.set()
+            await may_go_on.wait()  # for whoever migrates besides, say
+            return applied
+
+    clock, chance, seal = ManualClock(), SeededChance(1), Seal(masters)
+    monkeypatch.setattr(
+        stores, "make_inbox", lambda *_: LateInbox(tmp_path / "inbox.db", clock=clock, chance=chance, seal=seal)
+    )
+    named = {"store": f"sqlite:{tmp_path}/inbox.db", "ledger": f"sqlite:{tmp_path}/ledger.db", "spool": str(tmp_path)}
+    async with open_late_inbox(load(overrides=named), clock, chance, seal) as (inbox, _):
+        await migrated.wait()
+        with pytest.raises(InboxUnavailableError, match="not open"):
+            await inbox.record(deliveries(1))
+        may_go_on.set()
+        await until(lambda: bool(seal.refusal), True)
+        with pytest.raises(InboxUnavailableError, match="not open"):
+            await inbox.record(deliveries(1))
+    right = SqliteInbox(tmp_path / "inbox.db", clock=clock, chance=chance, seal=Seal([MASTER]))
+    await right.open()
+    await stores.check_seal("the inbox", right, Seal([MASTER]))
+    assert (await right.census()).events == 1
+    await right.close()

@@ -107,7 +107,8 @@ class FullDisk:
             return
         async with inbox.alone():
             yield
+        self.lay()  # others come in from here on, and may take the room
 
     def lay(self) -> bool:
-        """Once it is over, where it was; whether there was room for it."""
+        """Once it is over, where it was; whether there was room for it. It may be called again."""
         return self._ballast is None or not self._released or self._ballast.lay()

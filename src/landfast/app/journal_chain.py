@@ -167,7 +167,7 @@ def examine_spool(settings: Settings) -> list[Check]:
     checks = [Check("spool", Level.OK, f"{settings.spool} on {kind}, nothing waits")]
     if segments:
         found = f"records wait in {settings.spool}, in {segments} {'file' if segments == 1 else 'files'}"
-        fix = "they are drained when the inbox is back; see that an intake runs on this machine"
+        fix = "they are drained when the inbox is back; see that an intake runs here, and in its log why they stay"
         checks = [Check("spool", Level.WARN, found, fix)]
     if bad:
         fix = f"see the log for why; a file {settings.spool}/*.bad that is renamed to .seg is tried again"

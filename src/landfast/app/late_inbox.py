@@ -68,7 +68,8 @@ async def open_late_inbox(
             if settings.spool is None and settings.journal is None:
                 raise
             telemetry.warn("started_without_inbox", error=error)
-            arriving = asyncio.create_task(_arrive_later(settings, inbox, wakeup, seal, clock))
+            apart = stores.make_inbox(settings.store, clock, chance, seal)
+            arriving = asyncio.create_task(_arrive_later(settings, inbox, apart, wakeup, seal, clock))
         yield inbox, wakeup
     finally:
         if arriving is not None:
@@ -80,13 +81,17 @@ async def open_late_inbox(
 
 async def _arrive(settings: Settings, inbox: Inbox, wakeup: LateWakeup, seal: Seal) -> None:
     try:
-        await inbox.open()
-        await inbox.migrate()
-        await _check_seal(inbox, seal)
+        await _open_checked(inbox, seal)
         await wakeup.become(make_wakeup(settings.store, await inbox.identity()))
     except BaseException:
         await inbox.close()
         raise
+
+
+async def _open_checked(inbox: Inbox, seal: Seal) -> None:
+    await inbox.open()
+    await inbox.migrate()
+    await _check_seal(inbox, seal)
 
 
 async def _check_seal(inbox: Inbox, seal: Seal) -> None:
@@ -99,8 +104,20 @@ async def _check_seal(inbox: Inbox, seal: Seal) -> None:
     seal.refusal = ""
 
 
-async def _arrive_later(settings: Settings, inbox: Inbox, wakeup: LateWakeup, seal: Seal, clock: Clock) -> None:
-    await _persist("inbox", lambda: _arrive(settings, inbox, wakeup, seal), clock)
+async def _arrive_later(
+    settings: Settings, inbox: Inbox, apart: Inbox, wakeup: LateWakeup, seal: Seal, clock: Clock
+) -> None:
+    """Senders, drainer and tally use `inbox` from the moment that it is open: with a wrong seal they would write in
+    clear, or under a key that others refuse. So the seal is checked `apart`, on one that nobody has."""
+
+    async def arrive() -> None:
+        try:
+            await _open_checked(apart, seal)
+        finally:
+            await apart.close()
+        await _arrive(settings, inbox, wakeup, seal)
+
+    await _persist("inbox", arrive, clock)
 
 
 class BrokerJournal(Journal, Protocol):

@@ -9,7 +9,13 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from landfast.thread_calls import Ending, ending_of
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -25,7 +31,7 @@ _NAT64_OF_A_NETWORK = ipaddress.IPv6Network("64:ff9b:1::/48")
 
 async def resolved(host: str, port: int) -> Sequence[Address]:
     """All addresses of a name, in the resolver's order; OSError where it has none."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    found = await _looked_up(host, port)
     # A link-local address comes with its interface, which no connection of ours needs: it is refused, or named exactly.
     return list(dict.fromkeys(ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in found))
 
@@ -38,6 +44,30 @@ def objection(address: Address, allow: Sequence[Network], *, is_plain: bool = Fa
         return ""
     public = "a public address, and http: is only for what allow names" if is_plain else ""
     return next((what for one in [address, *inside] if (what := _kind(one))), public)
+
+
+async def _looked_up(host: str, port: int) -> Any:
+    """What `getaddrinfo` finds, from a daemon thread of its own. A resolver that hangs keeps nobody then: a loop that
+    ends, and a process, wait for the threads of an executor. Such a thread ends when the resolver gives up; there are
+    few, because a target whose name is not found in time is asked for once in a while only."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Ending] = loop.create_future()
+
+    def look_up() -> None:
+        ending = ending_of(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
+        with suppress(RuntimeError):  # the loop is closed, and nobody waits for an answer
+            loop.call_soon_threadsafe(_tell, answer, ending)
+
+    threading.Thread(target=look_up, name="landfast-resolver", daemon=True).start()
+    found, error = await answer
+    if error is not None:
+        raise error
+    return found
+
+
+def _tell(answer: asyncio.Future[Ending], ending: Ending) -> None:
+    if not answer.done():  # its time was up
+        answer.set_result(ending)
 
 
 def _is_in(address: Address, networks: Sequence[Network]) -> bool:

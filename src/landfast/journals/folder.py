@@ -48,14 +48,20 @@ class Folder:
         """Bytes in the folder that are not ours: of other processes, and set aside."""
         self._unreadable: set[str] = set()
         """Segments that the log has a line about."""
+        self._is_listed = True
+        """Whether the last look around went well; if not, the log has a line about it."""
+        self._keys_missing: set[str] = set()
+        """What the log has said about master keys that are not here."""
+        self._let_go: dict[str, int] = {}
+        """Segments that wait for a master key and made room for others, and how many records wait in each."""
         self._taken_over: set[str] = set()
         self.adopted_boots: frozenset[str] = frozenset()
         """Dead ones, in hexadecimal, of which no segment is left that this process has not taken over."""
 
     @property
     def records(self) -> int:
-        """Waiting in the segments that this process holds."""
-        return sum(segment.records for segment in tuple(self._segments))
+        """Waiting in the segments that this process has taken over or made."""
+        return sum(segment.records for segment in tuple(self._segments)) + sum(self._let_go.values())
 
     @property
     def size(self) -> int:
@@ -106,13 +112,15 @@ class Folder:
         held = {segment.path.name for segment in self._segments}
         elsewhere = 0
         not_ours: set[str] = set()
-        for name, size in sorted(self._files.sizes(self._path)):
+        sizes = dict(self._files.sizes(self._path))
+        self._let_go = {name: records for name, records in self._let_go.items() if name in sizes}
+        for name, size in sorted(sizes.items()):
             if name in held or not NAME.fullmatch(name):
                 continue
             segment = self._adopt(name)
             if segment is None:
                 elsewhere += size
-                not_ours |= {_boot_in(name)} if name.endswith(".seg") else set()
+                not_ours |= {_boot_in(name)} if name.endswith(".seg") and name not in self._let_go else set()
                 continue
             self._segments.append(segment)
             self._taken_over.add(_boot_in(name))
@@ -122,6 +130,18 @@ class Folder:
         self.adopted_boots = frozenset(self._taken_over - not_ours)
         self._segments.sort(key=lambda segment: segment.path.name)
         self._clear()
+
+    def look_around(self) -> None:
+        """Adopt; where the folder is gone or cannot be listed, go on without: what is held open can still be read, and
+        nobody else would find it."""
+        try:
+            self.adopt()
+        except OSError as error:
+            if self._is_listed:
+                telemetry.error("spool_folder_unreadable", folder=self._path, error=error)
+            self._is_listed = False
+        else:
+            self._is_listed = True
 
     def take(self, limit: int) -> list[Taken]:
         taken: list[Taken] = []
@@ -162,6 +182,15 @@ class Folder:
         telemetry.error("spool_record_set_aside", kept=kept.name, error=why)
         self.forget([taken])
 
+    def leave(self, closed: Iterable[tuple[Taken, str]]) -> None:
+        """They need a master key that is not here, as each says. They stay where they are, and so do their segments: a
+        start with that key drains them. A segment has one writer, and so needs that key as a whole."""
+        for each, why in closed:
+            each.handle.segment.waits_for_key = True
+            if why not in self._keys_missing:  # once for each key, however many records need it
+                telemetry.error("spool_key_missing", folder=self._path, error=why)
+            self._keys_missing.add(why)
+
     def close(self) -> None:
         self._clear()
         for segment in self._segments:
@@ -170,13 +199,25 @@ class Folder:
         self._writing = None
 
     def _adopt(self, name: str) -> Segment | None:
-        if not name.endswith(".seg") or len(self._segments) >= ADOPTED_SEGMENTS:
+        if not name.endswith(".seg") or name in self._let_go or not self._has_room():
             return None
         try:
             return Segment.adopt(self._path / name, self._files)
         except OSError as error:
             self._tell_unreadable(name, error)
             return None
+
+    def _has_room(self) -> bool:
+        """For one more. A segment of which nothing opens makes room: it would take the place of those that do."""
+        if len(self._segments) < ADOPTED_SEGMENTS:
+            return True
+        segment = next((segment for segment in self._segments if segment.is_stuck), None)
+        if segment is None:
+            return False
+        self._let_go = {**self._let_go, segment.path.name: segment.records}  # a new one: others read it meanwhile
+        self._segments.remove(segment)
+        segment.close()
+        return True
 
     def _tell_unreadable(self, name: str, error: OSError) -> None:
         """It stays, and is tried again; the others are drained meanwhile."""

@@ -18,7 +18,7 @@ from nats.aio.client import Client
 
 from landfast import telemetry
 from landfast.domain.delivery import Delivery, Recorded, requests
-from landfast.domain.errors import ConfigError, JournalUnavailableError
+from landfast.domain.errors import ConfigError, JournalUnavailableError, PartUnavailableError, UnavailableError
 from landfast.domain.ids import InboxId, SeenMark
 from landfast.journals.jetstream_address import read_address
 from landfast.journals.jetstream_link import Link, Message
@@ -72,8 +72,8 @@ class JetStreamJournal:
         # By place in memory, and in order: the same delivery may be there twice.
         rows: defaultdict[int, deque[Recorded]] = defaultdict(deque)
         if large:
-            # Before the others: if the inbox is away, nothing has been appended for nothing.
-            for delivery, row in zip(large, await self._otherwise.record(large), strict=True):
+            # Before the others: if the inbox is away, none of them is appended yet, and they come again without these.
+            for delivery, row in zip(large, await self._record_large(large), strict=True):
                 rows[id(delivery)].append(row)
         acks = await self._link.append([self._message(request) for request in fits])
         for request, ack in zip(fits, acks, strict=True):
@@ -88,6 +88,13 @@ class JetStreamJournal:
         if found is None:
             raise JournalUnavailableError(f"journal: there is no stream {self._link.address.stream} any more")
         return [f"journal: {problem}" for problem in problems(found.config, self._link.address, self._inbox)]
+
+    async def _record_large(self, large: Sequence[Delivery]) -> Sequence[Recorded]:
+        try:
+            return await self._otherwise.record(large)
+        except UnavailableError as error:
+            events = frozenset(delivery.event_id for delivery in large)
+            raise PartUnavailableError(f"no message holds it, and the inbox is away: {error}", events=events) from None
 
     async def _ready(self) -> None:
         client = await self._link.client()

@@ -89,6 +89,7 @@ class JetStreamBacklog:
         self.foreign = 0
         """Messages that no intake of this inbox wrote."""
         self._told_of_foreign_at = -math.inf
+        self._keys_missing: set[str] = set()
 
     async def open(self) -> None:
         """ConfigError when the stream cannot be trusted; a broker that is away is waited for by `take`."""
@@ -228,8 +229,11 @@ class JetStreamBacklog:
             return None
         try:
             return Taken(values.open_carried(self._seal, _decode(message.data)), message)
-        except MasterKeyMissingError:
-            raise  # it is offered again, and waits for whoever has it
+        except MasterKeyMissingError as error:  # it is offered again, and waits for whoever has it
+            if str(error) not in self._keys_missing:
+                telemetry.error("journal_key_missing", error=error)
+            self._keys_missing.add(str(error))
+            return None
         except (msgspec.MsgspecError, UnicodeDecodeError, SealedError) as error:
             telemetry.error("journal_message_unreadable", subject=message.subject, error=error)
             await self.set_aside(taken, "not a delivery")

@@ -34,6 +34,8 @@ class Segment:
         """Nothing may be written to it any more."""
         self.records = 0
         """Waiting in it."""
+        self.waits_for_key = False
+        """Whether it has a record that does not open with the master keys of this process."""
         self._seed = seed_of(path)
         self._descriptor = descriptor
         self._files = files
@@ -74,6 +76,11 @@ class Segment:
     @property
     def is_drained(self) -> bool:
         return self._drained >= self.end
+
+    @property
+    def is_stuck(self) -> bool:
+        """Nothing more can be taken from it before the next start, which may have the key that is missing."""
+        return self.waits_for_key and self.is_given_up and self._next >= self.end
 
     def append(self, content: bytes, records: int) -> None:
         """One write and one sync. OSError: nothing of it counts. Crash before the sync is over: nobody was answered;

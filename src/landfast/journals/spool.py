@@ -101,22 +101,11 @@ class Spool:
         return [Recorded(delivery.event_id, is_new=True, in_inbox=False) for delivery in deliveries]
 
     async def take(self, limit: int) -> Sequence[Taken]:
-        taken = await self._run(lambda: self._take(limit))
-        opened, damaged = [], []
-        try:
-            for each in taken:
-                try:
-                    opened.append(Taken(values.open_carried(self._seal, each.deliveries), each.handle))
-                except MasterKeyMissingError:
-                    raise
-                except SealedError as error:
-                    damaged.append((each, str(error)))
-        except MasterKeyMissingError:
-            await self.give_back(taken)  # they wait for it
-            raise
-        for each, why in damaged:  # as it is: nobody will ever open it, and those behind it must not wait for that
-            await self._run(partial(self._folder.set_aside, each, why))
-        return opened
+        # Again where nothing of it opens: nobody else would find out that there is more behind it.
+        while taken := await self._run(lambda: self._take(limit)):
+            if opened := await self._opened(taken):
+                return opened
+        return []
 
     async def forget(self, taken: Sequence[Taken]) -> None:
         await self._run(lambda: self._folder.forget(taken))
@@ -126,6 +115,22 @@ class Spool:
 
     async def set_aside(self, taken: Taken, why: str) -> None:
         await self._run(lambda: self._set_aside(taken, why))
+
+    async def _opened(self, taken: Sequence[Taken]) -> Sequence[Taken]:
+        """Those that can be opened. None of the others keeps them waiting."""
+        opened, closed, damaged = [], [], []
+        for each in taken:
+            try:
+                opened.append(Taken(values.open_carried(self._seal, each.deliveries), each.handle))
+            except MasterKeyMissingError as error:
+                closed.append((each, str(error)))
+            except SealedError as error:
+                damaged.append((each, str(error)))
+        if closed:
+            await self._run(lambda: self._folder.leave(closed))
+        for each, why in damaged:  # as it is: nobody will ever open it
+            await self._run(partial(self._folder.set_aside, each, why))
+        return opened
 
     def _append(self, deliveries: Sequence[Delivery]) -> int:
         return self._folder.append(values.carry(self._seal, request) for request in requests(deliveries))
@@ -137,7 +142,7 @@ class Spool:
         now = self._clock.monotonic()
         if now - self._looked_at >= ADOPTION_POLL_SECONDS:
             self._looked_at = now
-            self._folder.adopt()
+            self._folder.look_around()
         return self._folder.take(limit)
 
     async def _run(self, job: Callable[[], T]) -> T:

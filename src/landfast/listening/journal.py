@@ -6,6 +6,7 @@ be. Crash after it: nobody knows whether it arrived, it is not sent again, and t
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -80,9 +81,19 @@ class Journal:
         self._write(Line("ended", source, event, outcome=outcome))
 
     def _write(self, line: Line) -> None:
-        os.write(self._file, msgspec.json.encode(line) + b"\n")
-        os.fsync(self._file)
+        try:
+            self._append(msgspec.json.encode(line) + b"\n")
+        except OSError as error:
+            raise UserError(f"listen: --state {self._path}: {error.strerror}; make room, and start it again") from None
         self._take(line)
+
+    def _append(self, encoded: bytes) -> None:
+        written = os.write(self._file, encoded)
+        if written < len(encoded):
+            # The next line would run into what there is of this one. Crash before it is cut: the next start cuts it.
+            os.ftruncate(self._file, os.fstat(self._file).st_size - written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(self._file)
 
     def _take(self, line: Line) -> None:
         if line.step == "sent":

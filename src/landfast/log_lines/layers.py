@@ -64,6 +64,18 @@ LAYERS: Mapping[str, Line] = MappingProxyType(
         ),
         "spool_segment_adopted": line(INFO, "file count", "This process drains what an earlier one left in the spool."),
         "spool_segment_unreadable": line(ERROR, "file error", "A file of the spool cannot be read.", "Mend the disk."),
+        "spool_folder_unreadable": line(
+            ERROR,
+            "folder error",
+            "The spool's folder is gone or cannot be listed; what this process has open in it is drained all the same.",
+            "Bring the folder back before the next restart.",
+        ),
+        "spool_key_missing": line(
+            ERROR,
+            "folder error",
+            "Records of the spool need a master key that is not here; they stay, and the others are drained.",
+            "Name the key in `seal_old`, and restart the intake.",
+        ),
         "spool_record_set_aside": line(
             ERROR,
             "kept error",
@@ -87,6 +99,12 @@ LAYERS: Mapping[str, Line] = MappingProxyType(
         "journal_stream_made": line(INFO, "stream replicas", "The journal's stream was missing, and is there now."),
         "journal_message_unreadable": line(
             ERROR, "subject error", "A message of the journal cannot be read, and is set aside.", "`landfast doctor`."
+        ),
+        "journal_key_missing": line(
+            ERROR,
+            "error",
+            "Messages of the journal need a master key that is not here; they stay, and the others are drained.",
+            "Name the key in `seal_old`, and restart.",
         ),
         "journal_messages_foreign": line(
             ERROR,

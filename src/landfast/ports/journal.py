@@ -12,5 +12,5 @@ class Journal(Protocol):
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
         """Make all of them durable, then answer in the same order. Raises RowRefusedError when a row is refused for
         what it holds, and UnavailableError when it cannot be used or did not answer; either way nothing of the batch
-        may be acknowledged."""
+        may be acknowledged. PartUnavailableError names the events without which it may take the others."""
         ...

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from landfast.domain.census import SourceTally
-from landfast.domain.errors import RowRefusedError
+from landfast.domain.errors import PartUnavailableError, RowRefusedError
 from landfast.intake.durability import fallback as fallback_module
 from landfast.intake.durability.drain import Drainer
 from landfast.intake.durability.fallback import Alone, Fallback
@@ -188,6 +188,14 @@ async def test_a_row_that_the_inbox_refuses_does_not_go_to_the_spool(tmp_path: P
             await it.fallback.record(deliveries(1, body=b'"evt_1"'))
 
 
+async def test_what_the_broker_cannot_hold_while_the_inbox_is_away_goes_to_the_spool_with_its_neighbours(
+    tmp_path: Path,
+) -> None:
+    async with scene(tmp_path) as it:
+        it.inbox.bug = PartUnavailableError("too large", events=frozenset([deliveries(2)[0].event_id]))
+        assert len(await it.fallback.record(deliveries(2))) == it.spool.waiting == 2
+
+
 async def test_live_deliveries_go_to_the_inbox_while_the_backlog_is_still_draining(tmp_path: Path) -> None:
     async with scene(tmp_path) as it:
         it.inbox.is_down = True
@@ -218,6 +226,62 @@ async def test_a_record_that_is_stuck_in_a_failing_spool_keeps_nobody_from_an_in
         await it.drain()
         assert (await it.desk.deliver(body(3))).status == 200
         assert it.where() == "inbox"
+
+
+async def test_a_drainer_that_stumbles_keeps_nobody_from_an_inbox_that_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with scene(tmp_path) as it:
+        it.inbox.is_down = True
+        assert (await it.desk.deliver(body(1))).status == 200
+
+        async def bug(_limit: int) -> None:
+            raise ZeroDivisionError
+
+        with monkeypatch.context() as broken:
+            broken.setattr(it.spool, "take", bug)
+            await it.drain()
+            asked = len(it.inbox.batches)
+            answers = [await it.desk.deliver(body(number)) for number in range(2, 12)]
+            assert {answer.status for answer in answers} == {200}
+            assert len(it.inbox.batches) == asked + 1, "one of them finds out that it is still away"
+            it.inbox.is_down = False
+            await it.drain()
+            assert (await it.desk.deliver(body(12))).status == 200
+            assert it.where() == "inbox" and len(it.inbox.events) == 1
+        await it.drain()
+        assert len(it.inbox.events) == 12 and it.spool.waiting == 0
+        it.inbox.is_down = True
+        assert [(await it.desk.deliver(body(number))).status for number in (13, 14)] == [200, 200]
+        it.clock.advance(60)
+        asked = len(it.inbox.batches)
+        assert (await it.desk.deliver(body(15))).status == 200
+        assert len(it.inbox.batches) == asked, "no sender waits for the inbox any more: the drainer asks"
+
+
+async def test_while_one_sender_finds_out_for_a_drainer_that_stumbles_no_other_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fallback_module, "AWAY_AFTER_SECONDS", PATIENCE_SECONDS)
+    async with scene(tmp_path) as it:
+        it.inbox.is_down = True
+        await it.fallback.record(deliveries(1))
+
+        async def bug(_limit: int) -> None:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(it.spool, "take", bug)
+        await it.drain()
+        it.inbox.gate.clear()
+        asked = len(it.inbox.batches)
+        asking = asyncio.create_task(it.fallback.record(deliveries(1, prefix="asks")))
+        while len(it.inbox.batches) == asked:
+            await asyncio.sleep(0)
+        await it.drain()
+        await it.fallback.record(deliveries(1, prefix="next"))
+        assert len(it.inbox.batches) == asked + 1 and not asking.done()
+        it.inbox.gate.set()
+        await asking
 
 
 async def test_a_spool_that_hangs_keeps_nobody_from_an_inbox_that_is_back(

@@ -89,6 +89,7 @@ class Drainer:
         """Bring one batch over; how many seconds to wait before the next. Never raises."""
         if (wait := self._outage.remaining()) > 0:
             return max(wait, PROBE_POLL_SECONDS)  # no attempt is due
+        began: float | None = None
         try:
             taken = await self._backlog.take(PROBE_DELIVERIES if self._outage.is_on else BATCH_DELIVERIES)
             if not taken:
@@ -100,12 +101,16 @@ class Drainer:
             began = self._clock.monotonic()
             await self._bring(taken)
         except UnavailableError as error:
+            self._outage.is_left_to_senders = False
             self._outage.began(error)
             return max(self._outage.remaining(), PROBE_POLL_SECONDS)
         except Exception as error:  # noqa: BLE001 - whatever it was, what is left must still get its turn
-            self._outage.abandon()
+            if began is not None:  # if not, the attempt is a sender's
+                self._outage.abandon()
+            self._outage.is_left_to_senders = True
             return self._stumbled(error)
         self._failures = 0
+        self._outage.is_left_to_senders = False
         took = self._clock.monotonic() - began
         if took <= AWAY_AFTER_SECONDS or self._hurries:
             self._outage.ended()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from landfast.domain.delivery import Delivery, Recorded
-from landfast.domain.errors import RowRefusedError, UnavailableError
+from landfast.domain.errors import PartUnavailableError, RowRefusedError, UnavailableError
 from landfast.intake.durability.outage import AWAY_AFTER_SECONDS, Outage
 from landfast.ports.clock import Clock
 from landfast.ports.journal import Journal
@@ -37,6 +37,8 @@ class Alone:
     async def record(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded]:
         try:
             recorded = await self._first.record(deliveries)
+        except PartUnavailableError:
+            raise  # it takes whatever else comes
         except UnavailableError:
             self._failed_at = self._clock.monotonic()
             raise
@@ -97,11 +99,11 @@ class Fallback:
 
     def _is_worth_trying(self) -> bool:
         """During an outage the drainer finds out when it is over, and no sender waits for that; unless there is nothing
-        to drain, or the spool fails too, and with it perhaps the drainer."""
+        to drain, the drainer stumbles, or the spool fails too, and with it perhaps the drainer."""
         if not self._outage.is_on:
             return True
-        is_left_to_the_drainer = self._spool.waiting and not self._is_spool_failing
-        return not is_left_to_the_drainer and self._outage.may_try()
+        is_left_to_us = not self._spool.waiting or self._is_spool_failing or self._outage.is_left_to_senders
+        return is_left_to_us and self._outage.may_try()
 
     async def _try_first(self, deliveries: Sequence[Delivery]) -> Sequence[Recorded] | None:
         """None where it did not answer. It may have committed all the same: then the inbox knows what is drained."""

@@ -32,6 +32,8 @@ class Outage:
         self._waiting = waiting
         # Half a minute would be long here: while it is open, what could be answered for good goes the longer way.
         self._breaker = Breaker(shortest=0.25, longest=5.0)
+        self.is_left_to_senders = False
+        """Whether the drainer stumbles over something that is no outage: then it cannot find out when one is over."""
 
     @property
     def is_on(self) -> bool:
