@@ -49,6 +49,8 @@ DESIGN = (
     Row("a lane: dead is skipped", Lane(arrives=_FIRST, fails=_FIRST, block=False)),
     Row("a lane: two ordered handlers, one paused", Lane(workers=1, handlers=2, fails=_FIRST, pauses=1)),
     Row("a lane: the first event is held", Lane(held=_FIRST)),
+    Row("a lane: the first event opens elsewhere", Lane(sealed=_FIRST)),
+    Row("a lane: ordered while an old worker has it", Lane(untaken=_FIRST)),
     Row("a lane beside a handler without order", Lane(other_dies=True, fails=frozenset({1}))),
 )
 DEEP = (
@@ -110,6 +112,8 @@ WEAKENED = (
     Row("a lane: goes on after a pause", Lane(pauses=1, weakness="paused_goes_on"), holds=False),
     Row("a lane: what is paused does not hold it", Lane(pauses=1, weakness="paused_does_not_hold"), holds=False),
     Row("a lane: what is admitted does not hold it", Lane(held=_FIRST, weakness="admitted_does_not_hold"), holds=False),
+    Row("a lane: what is given back is passed", Lane(sealed=_FIRST, weakness="given_back_is_passed"), holds=False),
+    Row("a lane: the claim says who lets pass", Lane(untaken=_FIRST, weakness="claim_says_who_lets_pass"), holds=False),
     Row("a lane: queues without looking again", Lane(weakness="queues_without_looking"), holds=False),
     Row("a lane: promotes in a transaction of its own", Lane(weakness="promotes_afterwards"), holds=False),
     Row(

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 ABSENT, HELD, READY, CLAIMED, DELAYED = "absent", "held", "ready", "claimed", "delayed"
-PAUSED, QUEUED, DEAD, DONE = "paused", "queued", "dead", "done"
+PAUSED, QUEUED, DEAD, DONE, UNHANDLED = "paused", "queued", "dead", "done", "unhandled"
 NONE, BURIED = "", "buried"
-FINAL = frozenset({DEAD, DONE})
+FINAL = frozenset({DEAD, DONE, UNHANDLED})
 UNSEEN = frozenset({ABSENT, HELD})
 """Those in which an event does not hold its lane, whatever its row says."""
+UNKNOWN = UNSEEN | {UNHANDLED}
+"""Those in which nobody has to be done with an event before those after it."""
 
 
 class Row(NamedTuple):
@@ -81,11 +83,16 @@ class Lane:
     """A handler without order may give up on the first event."""
     pauses: int = 0
     """How often an operator pauses the first handler."""
+    sealed: frozenset[int] = frozenset()
+    """Those that a claim may be unable to open: it gives them back at once, for another worker."""
+    untaken: frozenset[int] = frozenset()
+    """Those in the hand of a worker of the last deploy, which knows neither of a handler for them nor of their lane."""
     block: bool = True
     weakness: str = ""
 
     def starts(self) -> Iterator[World]:
         states = {**dict.fromkeys(self.arrives, ABSENT), **dict.fromkeys(self.held, HELD)}
+        states |= dict.fromkeys(self.untaken, CLAIMED)
         rows = tuple(Row(states.get(event, READY)) for event in range(self.events))
         yield World((IDLE,) * self.workers, rows, ((NONE,) * self.handlers,) * self.events, (0,) * self.handlers)
 
@@ -142,7 +149,10 @@ class Lane:
             if row.state == HELD:
                 holds = self.weakness != "admitted_does_not_hold"
                 yield f"admit ({event})", self._set(world, event, row._replace(state=READY, holds=holds))
-            if row.state == CLAIMED and not row.expired:
+            if row.state == CLAIMED and event in self.untaken:
+                unhandled = row._replace(state=UNHANDLED, holds=self.weakness == "claim_says_who_lets_pass")
+                yield f"unhandled ({event})", self._promoted(self._set(world, event, unhandled))
+            elif row.state == CLAIMED and not row.expired:
                 yield f"expire ({event})", self._set(world, event, row._replace(expired=True))
             if row.state == DELAYED:
                 yield f"wake ({event})", self._set(world, event, row._replace(state=READY))
@@ -184,11 +194,23 @@ class Lane:
             yield self._claimed(world, others, taken, is_free=True)
             if len(taken) > 1:
                 yield self._claimed(world, others, taken[:1], is_free=True)
+        for event in self.sealed.intersection(taken):
+            yield self._given_back(world, others, event, tuple(each for each in taken if each != event))
+
+    def _given_back(
+        self, world: World, others: tuple[Worker, ...], event: int, rest: tuple[int, ...]
+    ) -> tuple[str, World]:
+        """One that cannot be opened here. The claim looks at its lane again, now that this one is not its own."""
+        label, world = f"give back ({event})", self._set(world, event, world.rows[event]._replace(state=DELAYED))
+        if not rest:
+            return label, self._beside(world, others, IDLE)
+        is_free = self.weakness == "given_back_is_passed" or not self._is_behind(world, rest[-1], rest)
+        return label, self._claimed(world, others, rest, is_free=is_free)[1]
 
     def _claimed(
         self, world: World, others: tuple[Worker, ...], events: tuple[int, ...], *, is_free: bool
     ) -> tuple[str, World]:
-        known = tuple(row.state not in UNSEEN for row in world.rows)
+        known = tuple(row.state not in UNKNOWN for row in world.rows)
         held = []
         for event in events:
             row = world.rows[event]

@@ -114,6 +114,27 @@ async def test_where_the_policy_says_so_a_call_that_failed_runs_again_under_the_
         assert len(bench.runs) == 3
 
 
+async def test_a_call_that_an_operator_discarded_does_not_run_again_whatever_the_policy(tmp_path: Path) -> None:
+    async with open_bench(tmp_path, failed="run_again") as bench:
+        await bench.call()
+        async with bench.inbox.archive() as archive:
+            [event] = await archive.find(Filter(), limit=9)
+            assert await archive.hold([event.event_id], who="ada", why="fraud") == 1
+            assert await archive.discard([event.event_id], who="ada") == 1
+        told = await bench.call()
+        assert (problem(told), json.loads(told.body)["reason"]) == ("failed", "discarded")
+        assert "an operator discarded it" in json.loads(told.body)["detail"]
+        async with bench.inbox.archive() as archive:
+            assert await archive.settle([closed(event.event_id, "fraud")]) == [True]
+        assert problem(await bench.call()) == "failed"
+        await bench.work()
+        assert (bench.runs, await bench.writes()) == ([], [])
+        async with bench.inbox.archive() as archive:  # whoever discarded it may think again
+            assert await archive.replay([event.event_id], forced=False, who="ada") == 1
+        await bench.work()
+        assert ((await bench.call()).body, await bench.writes()) == (MADE, ["a-1"])
+
+
 async def test_a_call_that_is_tried_again_later_is_told_when(on_sqlite: Bench) -> None:
     on_sqlite.errors = [OSError("the directory is away")]
     await on_sqlite.call()

@@ -10,6 +10,7 @@ import pytest
 from landfast.domain.filter import Filter
 from landfast.domain.lifecycle import Signal, State
 from landfast.testing.conformance.inbox.bench import claim, look
+from landfast.testing.conformance.inbox.lane_bench import SOURCE, of_lane
 from landfast.testing.factory import LEASE, deliveries, event_in, token
 from tests.inboxes.postgres_bench import PostgresBench
 from tests.inboxes.sqlite_bench import SqliteBench, by_hand
@@ -62,6 +63,20 @@ async def test_a_suspect_without_a_body_is_buried_too(bodies: Bodies) -> None:
     assert await bodies.inbox.claim_suspect(token=token(7), lease=LEASE) is None
     assert not await bodies.inbox.has_suspects()
     await _must_be_understood(bodies, held.event_id)
+
+
+async def test_what_comes_after_one_without_a_body_in_its_lane_is_behind_it(bodies: Bodies) -> None:
+    """The two were claimed together. The dead letter may be restored, and its lane waits for it at its place."""
+    await bodies.inbox.order([SOURCE])
+    await bodies.inbox.record([*of_lane(1, 2, 3), *of_lane(1, 2, entity="cus_2")])
+    await bodies.lose(of_lane(2)[0].event_id)
+    taken = await claim(bodies.inbox, 1, limit=9)
+    assert [(one.key, one.is_behind) for one in sorted(taken, key=lambda one: one.key)] == [
+        ("cus_1:1", False),
+        ("cus_1:3", True),
+        ("cus_2:1", False),
+        ("cus_2:2", False),
+    ]
 
 
 async def _must_be_understood(bodies: Bodies, event: bytes) -> None:

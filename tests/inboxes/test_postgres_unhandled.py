@@ -45,7 +45,10 @@ async def test_what_comes_back_from_the_shelf_is_found_by_its_place(bench: Postg
     try:
         await connection.execute("SET plan_cache_mode = force_custom_plan")
         await connection.execute(f"PREPARE back AS {SQL['shelf_to_work']}")
-        states = "ARRAY['unhandled'], true, 'requeue', 'ready', '', NULL, false, false, '{}', ARRAY['unhandled']"
+        states = (
+            "ARRAY['unhandled'], true, 'requeue', 'ready', '', NULL, false, false, '{}', ARRAY['unhandled'], "
+            "ARRAY[]::tid[]"
+        )
         places = "ARRAY['(0,1)', '(0,2)']::tid[]"
         plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN EXECUTE back ({places}, {states})"))
     finally:

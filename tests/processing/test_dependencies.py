@@ -13,10 +13,14 @@ from landfast.domain.dependency import Dependency
 from landfast.domain.effect import EffectState
 from landfast.domain.event import Effect, Event
 from landfast.domain.lifecycle import State
-from landfast.domain.switch import SwitchKind
+from landfast.domain.switch import Switch, SwitchKind
 from landfast.domain.verdict import WaitFor
-from landfast.processing.control.dependencies import AWAY_IN_A_ROW_TO_OPEN
+from landfast.processing.control.breakers import Breakers
+from landfast.processing.control.dependencies import AWAY_IN_A_ROW_TO_OPEN, Dependencies
+from landfast.processing.control.switches import Pauses
+from landfast.processing.fairness.pace import Pace
 from landfast.processing.worker import Worker
+from tests.processing.entities import send
 from tests.processing.shop import Shop
 from tests.processing.test_exactly_once import insert
 
@@ -231,6 +235,75 @@ async def test_effects_wait_for_what_they_use_and_lose_no_attempt(shop: Shop) ->
         await pass_time(shop, worker, 1, step=0.25)
     assert sorted(to for _, to in sent) == [f"evt_{n:02}" for n in range(60)]
     assert max(Counter(int(at) for at, _ in sent).values()) <= 20
+
+
+@pytest.mark.parametrize("of", ["handler", "effect"])
+async def test_a_refusal_is_an_answer_so_the_dependency_is_back(shop: Shop, of: str) -> None:
+    class AnsweredError(Exception):
+        status_code = 503
+
+    async def mail(effect: Effect, to: str) -> None:
+        raise AnsweredError
+
+    shop.effect(mail, attempts=1, uses=("mailer",))
+
+    @shop.on(attempts=1, uses=("mailer",) if of == "handler" else ())
+    async def create_order(event: Event, tx: Any) -> None:
+        if of == "handler":
+            raise AnsweredError
+        tx.stage("mail", to=event.key)
+
+    await shop.deliver(*(f"evt_{n}" for n in range(AWAY_IN_A_ROW_TO_OPEN)))
+    worker = shop.worker()
+    await worker.drain()
+    assert is_open(worker)
+    AnsweredError.status_code = 404
+    await pass_time(shop, worker, 20, step=2)
+    assert not is_open(worker)
+
+
+async def test_events_of_one_lane_are_called_at_the_rate_and_take_no_places_that_nobody_comes_back_for(
+    shop: Shop,
+) -> None:
+    """Each claim has many of them, as that of a worker with a backlog has, and only the first of a lane can begin."""
+    shop.registry.add_dependency(Dependency("mailer", rate=10.0))
+    mailer = Mailer(shop, ordered=True)
+    keys = [f"evt_{n:02}" for n in range(40)]
+    for second, key in enumerate(keys):
+        await send(shop, key, "order.created", "cus_1", second=second, amount=1)
+    await shop.inbox.order(shop.registry.ordered_sources)
+    worker, pace, began = shop.worker(), Pace(size=50), shop.clock.monotonic()
+    settling = asyncio.create_task(worker._settler.run())
+    while not await shop.is_done(len(keys)):
+        assert shop.clock.monotonic() - began < 10, await shop.states()
+        while await worker._hands.take(pace):
+            await worker._settler.flush()
+        next_place = await shop.inbox.let_through("mailer", wanted=0, behind=1, rate=10.0, spacing=1_000.0)
+        assert next_place.waits[0] < 1.0
+        shop.clock.advance(0.2)
+        await stop_clocks(shop)
+    worker._settler.close()
+    await settling
+    assert [key for _, key in mailer.calls] == keys
+    assert mailer.most_in_a_second() <= 10
+
+
+async def test_effects_that_wait_in_one_worker_let_no_other_worker_exceed_the_rate(shop: Shop) -> None:
+    """One of them takes the dependency for away, or paused, and the other does not know it yet."""
+    declared = {"mailer": Dependency("mailer", rate=1.0)}
+    away, paused, calling = (Dependencies(Breakers(shop.clock), shop.inbox, declared, Pauses()) for _ in range(3))
+    away.breakers.open("dependency:mailer", "it does not answer", at_least=60.0)
+    moves = Switch(SwitchKind.DEPENDENCY, "mailer", "it moves house", "ada", shop.clock.now())
+    paused.pauses.dependencies = {"mailer": moves}
+    began = 0
+    for _ in range(20):
+        began += (await calling.admit(("mailer",), wanted=1, behind=0)).granted
+        for other in (away, paused):
+            async with other.turn_of_effect(("mailer",)) as wait:
+                assert wait
+        shop.clock.advance(0.25)
+        await stop_clocks(shop)
+    assert 3 <= began <= 6
 
 
 async def test_an_operator_pauses_a_dependency_for_handlers_and_effects(shop: Shop) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from landfast.app.lifecycles import machine
+from landfast.domain.errors import InboxUnavailableError, LedgerUnavailableError
 from landfast.domain.event import Event
 from landfast.domain.lane import lane_of
 from landfast.domain.lane_memory import StateKey
@@ -15,7 +16,8 @@ from landfast.domain.lifecycle import Signal, State
 from landfast.domain.machine import parked_for
 from landfast.domain.verdict import GiveUp, RetryLater
 from landfast.processing.lane_rules import SECOND_LOOK_SECONDS
-from landfast.processing.parking import Parking
+from landfast.processing.parking import UNSEEN_AT_MOST, Parking
+from landfast.testing.clock import ManualClock
 from landfast.testing.factory import settlement
 from tests.processing.entities import ran, send, state_in_ledger, write
 from tests.processing.shop import Shop
@@ -35,6 +37,13 @@ def declare(shop: Shop, **options: Any) -> None:
         "on_deadline": "dead",
     }
     shop.registry.machines["order"] = machine("order", **(given | options))
+
+
+class SleepsOnce(ManualClock):
+    async def sleep(self, seconds: float) -> None:
+        if self.monotonic():
+            raise StopAsyncIteration
+        self.advance(seconds)
 
 
 async def pay(shop: Shop, key: str = "pay", payment: str = "pi_1", second: float = 1.0) -> None:
@@ -318,6 +327,63 @@ async def test_of_two_that_are_parked_together_the_one_that_saw_the_old_state_is
     await Parking(shop.inbox, shop.ledger).after(parked)
     await shop.drain()
     assert await shop.state("saw the old") is State.DONE
+
+
+@pytest.mark.parametrize("away", ["ledger", "inbox"])
+async def test_a_worker_that_could_not_look_while_it_parked_looks_again(shop: Shop, away: str) -> None:
+    """It is parked for the second time, so nothing else looks at it before its deadline."""
+    declare(
+        shop,
+        states=["paid", "shipped", "refunded"],
+        transitions={"absent": "paid", "paid": "shipped", "shipped": "refunded"},
+        state_of={"payment.*": "paid", "parcel.*": "shipped", "refund.*": "refunded"},
+        entity={"payment.*": "object.id", "*": "object.payment"},
+    )
+    shop.on("*", lifecycle="order")(write)
+    await refund(shop)
+    await shop.drain()
+    await pay(shop)
+    worker, settle, states, stir = shop.worker(), shop.inbox.settle, shop.ledger.states, shop.inbox.stir
+
+    async def fails(_: Any) -> Any:
+        raise LedgerUnavailableError("away") if away == "ledger" else InboxUnavailableError("away")
+
+    async def slow(settlements: Any) -> Any:
+        if any(one.signal is Signal.PARK for one in settlements):
+            shop.inbox.settle = settle
+            await send(shop, "parcel", "parcel.sent", "pa_1", second=3, object={"payment": "pi_1"})
+            await shop.drain()
+            if away == "ledger":
+                shop.ledger.states = fails
+            else:
+                shop.inbox.stir = fails
+        return await settle(settlements)
+
+    shop.inbox.settle = slow
+    await worker.drain()
+    await worker._parking.look_again()  # it is still away
+    shop.ledger.states, shop.inbox.stir = states, stir
+    await shop.drain()
+    assert (await state_in_ledger(shop, "order", "pi_1"), await shop.state("refund")) == ("shipped", State.PARKED)
+    with pytest.raises(StopAsyncIteration):
+        await worker._parking.look_again_for_ever(SleepsOnce())
+    assert not worker._parking.unseen
+    await shop.drain()
+    assert await ran(shop) == ["pay", "parcel", "refund"]
+
+
+async def test_a_worker_remembers_no_more_than_so_many_that_it_could_not_look_at(shop: Shop) -> None:
+    async def fails(_: Any) -> Any:
+        raise LedgerUnavailableError("away")
+
+    await refund(shop)
+    (claim,) = await shop.inbox.claim(token=b"t" * 16, lease=30.0, limit=1)
+    plain = settlement(claim, Signal.PARK, due_in=HOUR)
+    keys = [StateKey(lane_of(shop.inbox_id, "stripe", str(number)), "order") for number in range(UNSEEN_AT_MOST + 1)]
+    parking, shop.ledger.states = Parking(shop.inbox, shop.ledger), fails
+    for some in (keys[:400], keys[400:]):
+        await parking.after([replace(plain, waits_for=key) for key in some])
+    assert len(parking.unseen) == UNSEEN_AT_MOST
 
 
 async def test_a_worker_that_dies_before_it_looks_again_costs_half_a_minute(shop: Shop) -> None:

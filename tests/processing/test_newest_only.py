@@ -101,6 +101,15 @@ async def test_versions_compare_as_numbers_and_as_times(shop: Shop) -> None:
     assert [await outcome(shop, key) for key in ("n9", "n8", "t1")] == [SUPERSEDED] * 3
 
 
+async def test_a_version_that_is_too_large_for_one_costs_its_event_no_attempt(shop: Shop) -> None:
+    shop.on("*", newest_only="object.version", attempts=1)(write)
+    for key, version in (("new", 9), ("1e1000000", "1e1000000"), ("1e999990", "-1e999990"), ("old", 8)):
+        await send(shop, key, "n.updated", "sub_1", second=0, object={"version": version})
+        await shop.drain()
+    assert await ran(shop) == ["new", "1e1000000", "1e999990"]
+    assert await outcome(shop, "old") == SUPERSEDED
+
+
 @pytest.mark.parametrize(("entity", "second"), [(None, 1.0), ("sub_1", None)])
 async def test_an_event_that_does_not_say_what_it_is_about_or_when_runs_like_any_other(
     shop: Shop, entity: str | None, second: float | None

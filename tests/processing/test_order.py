@@ -257,6 +257,25 @@ async def test_what_a_group_had_no_time_for_is_not_late_when_it_runs(shop: Shop)
     assert await written(shop) == [f"a{number}" for number in range(1, 20)]
 
 
+async def test_what_nobody_takes_blocks_nobody_although_its_source_became_ordered_meanwhile(shop: Shop) -> None:
+    """A worker of the last deploy has it in hand when the first one with an ordered handler starts."""
+    shop.on("other", name="other")(write)
+    await arrive(shop, 1)
+    settle = shop.inbox.settle
+
+    async def settle_after_the_deploy(settlements: Any) -> Any:
+        shop.inbox.settle = settle
+        await shop.inbox.order(["stripe"])
+        return await settle(settlements)
+
+    shop.inbox.settle = settle_after_the_deploy
+    await shop.drain()
+    sync(shop, pattern="paid")
+    await arrive(shop, 2, type_="paid")
+    await shop.settle_down()
+    assert await states(shop, ["a1", "a2"]) == ["unhandled", "done"]
+
+
 async def test_without_an_entity_there_is_no_order_and_nothing_waits(shop: Shop) -> None:
     sync(shop, {"None1"})
     await arrive(shop, 1, 2, entity=None)

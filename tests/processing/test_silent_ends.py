@@ -23,6 +23,7 @@ from landfast.processing.control.requeue import Requeue
 from landfast.processing.control.suspects import Suspects
 from landfast.processing.effects.loop import EffectLoop
 from landfast.processing.hands import Hands
+from landfast.processing.parking import Parking
 from landfast.processing.settle import Settler
 from landfast.processing.worker import Worker
 from tests.patience import PATIENCE_SECONDS
@@ -280,6 +281,7 @@ LOOPS = {
     "wakeup": (Worker, "_listen"),
     "look at the switches": (Worker, "_agree"),
     "requeue": (Requeue, "look_for_ever"),
+    "look at what is parked": (Parking, "look_again_for_ever"),
     "renewal of leases": (Leases, "renew_for_ever"),
 }
 

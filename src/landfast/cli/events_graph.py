@@ -41,7 +41,7 @@ def _fields(node: Node) -> dict[str, Any]:
         "state": node.state,
         "attempts": node.row["attempts"],
         "after": [each.label for each in node.before],
-        "blocked_by": node.blocked_by(),
+        "blocked_by": node.blocked_by,
         "error": node.row["error"],
     }
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from landfast.domain.holding import LET_PASS
 from landfast.domain.ids import EventId, HandlerName, ReceiptDigest, Token
-from landfast.domain.lane import Lane, LanePlace
+from landfast.domain.lane import Front, Lane, LanePlace
 from landfast.domain.lifecycle import LEADS_TO, PLACES, Place, Signal
 from landfast.domain.text import storable
 
@@ -65,6 +66,8 @@ class Tries:
     """This run is a replay of this handler alone: no other runs in it."""
     parked: datetime | None = None
     """Since when its lifecycle keeps it from running."""
+    away: datetime | None = None
+    """When it first had to wait, in this run, because something that it needs was away."""
 
 
 def alone(tries: Mapping[HandlerName, Tries]) -> HandlerName | None:
@@ -156,6 +159,16 @@ class Claim:
         return (self.source, self.entity) if self.holds and self.entity is not None else None
 
 
+def looked_at_again(claims: Sequence[Claim], fronts: Mapping[Lane, Front]) -> Sequence[Claim]:
+    """The same claims, and which of them are behind by the fronts that their lanes have now."""
+    return [
+        replace(claim, is_behind=fronts[claim.lane].has_before(claim.place))
+        if claim.lane is not None and claim.place is not None
+        else claim
+        for claim in claims
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Settlement:
     """What one claim came to: a signal for the lifecycle, and the history line that goes with it."""
@@ -191,10 +204,17 @@ class Settlement:
     """For PARK: what it was."""
 
     @property
+    def lets_pass(self) -> bool:
+        """Whether its lane waits for it no longer, where it waits for anybody. Of some states the move itself says so,
+        and not who makes it: the source may have been ordered since the claim, and then its worker takes the event for
+        one that holds nothing."""
+        return self.is_passed or LEADS_TO[self.signal] in LET_PASS
+
+    @property
     def moves_its_lane(self) -> bool:
         """Whether its lane may have to wait for it no longer. Whoever queues an event looks again, too: what it waited
         for may have been passed since it was claimed."""
-        return self.is_passed or self.signal is Signal.QUEUE or PLACES[LEADS_TO[self.signal]] is Place.HISTORY
+        return self.lets_pass or self.signal is Signal.QUEUE or PLACES[LEADS_TO[self.signal]] is Place.HISTORY
 
 
 DISCARDED = "discarded"

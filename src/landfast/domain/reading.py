@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from landfast.domain.lane import LanePlace
@@ -15,6 +15,9 @@ NAME_CHARACTERS = 500
 
 _MIDDLE = 2**127
 """Half of what 16 bytes hold: versions below it are negative."""
+
+_TOO_LARGE = Decimal(10**33)
+"""Beyond what 16 bytes hold in millionths. `1e999990` has eight characters, and takes a minute to become an int."""
 
 
 def is_path(given: object) -> bool:
@@ -54,8 +57,9 @@ def _number(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        return int(Decimal(str(value)) * 1_000_000)
-    except (InvalidOperation, ValueError, OverflowError):
+        number = Decimal(str(value))
+        return int(number * 1_000_000) if -_TOO_LARGE < number < _TOO_LARGE else None
+    except (ArithmeticError, ValueError):  # what a Decimal raises is not the builtin OverflowError
         pass
     try:
         moment = datetime.fromisoformat(str(value))

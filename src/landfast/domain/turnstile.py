@@ -43,7 +43,8 @@ def let_through(
     stile: Turnstile, *, now: float, wanted: int, behind: int, rate: float, spacing: float
 ) -> tuple[Turnstile, Passage]:
     """At `rate` calls a second, how many of `wanted` begin now. The others, and those `behind` them, come back at
-    `spacing` a second; unless all were let through: then those behind ask for themselves."""
+    `spacing` a second; unless all were let through: then those behind ask for themselves. Where nobody wants to go
+    through now, nothing but the queue changes, whatever the rate of those who only take places."""
     burst, refill = burst_and_refill(rate)
     # Never further away than after a whole burst: the rate may have been raised, or the clock set back.
     free_at = min(max(stile.free_at, now), now + (burst + 1) / refill)
@@ -53,7 +54,7 @@ def let_through(
         start = now
     passage = passage_of(granted, start - now, wanted=wanted, behind=behind, spacing=spacing)
     end = now + passage.waits[-1] if passage.waits else stile.queue_end
-    return Turnstile(free_at + granted / refill, end), passage
+    return Turnstile(free_at + granted / refill if wanted else stile.free_at, end), passage
 
 
 def burst_and_refill(rate: float) -> tuple[int, float]:

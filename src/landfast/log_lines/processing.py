@@ -60,8 +60,8 @@ PROCESSING: Mapping[str, Line] = MappingProxyType(
         "parked_unseen": line(
             WARNING,
             "count error",
-            "Nobody could look whether the entities of events moved while these were parked; they are tried again in"
-            " half a minute, or at their deadline.",
+            "It could not be looked at whether the entities of events moved while these were parked; the worker looks"
+            " again in half a minute, at 1,000 entities at most.",
         ),
         "requeued": line(INFO, "source type count", "Events that waited for a handler have one now."),
         "requeue_failed": line(

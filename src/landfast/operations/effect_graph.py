@@ -20,6 +20,8 @@ class Node:
     """Those that it was staged after, as far as they are still there."""
     layer: int = 0
     """0 for one that was staged after nothing; otherwise one more than the last of those before it."""
+    blocked_by: Sequence[str] = ()
+    """Labels of the dead ones that it waits for, itself or through others."""
 
     @property
     def label(self) -> str:
@@ -31,24 +33,14 @@ class Node:
         state: EffectState = self.row["state"]
         return state
 
-    def blocked_by(self) -> list[str]:
-        """Labels of the dead ones that it waits for, itself or through others."""
-        if self.state is not EffectState.WAITING:
-            return []
-        found: dict[str, None] = {}
-        for node in self.before:
-            found |= {node.label: None} if node.state is EffectState.DEAD else dict.fromkeys(node.blocked_by())
-        return list(found)
-
     def told(self) -> str:
         """Its state and why, for people."""
         if (wait := self.row["step"].arrival) is not None:
             return self._told_arrival(wait)
-        blocked = self.blocked_by()
-        waits = [node.label for node in self.before if node.state is not EffectState.DONE]
-        if blocked:
-            return f"waiting, blocked by {', '.join(blocked)}"
+        if self.blocked_by:
+            return f"waiting, blocked by {', '.join(self.blocked_by)}"
         if self.state is EffectState.WAITING:
+            waits = [node.label for node in self.before if node.state is not EffectState.DONE]
             return f"waiting for {', '.join(waits)}"
         if self.row["error"] == SKIPPED:
             return SKIPPED
@@ -68,13 +60,25 @@ class Node:
 def graph_of(rows: Sequence[Mapping[str, Any]]) -> list[Node]:
     """Of one run, in the order in which they were staged: those before a node come before it. `rows` are newest first,
     as the ledger lists them."""
+    # What a node takes from those before it is worked out here, once: there are far more ways through a graph than
+    # nodes in it, and a way may be longer than Python's stack is deep.
     by_key: dict[str, Node] = {}
     for row in reversed(rows):
         node = Node(row)
         node.before = [by_key[key] for key in row["step"].after if key in by_key]
         node.layer = max((each.layer + 1 for each in node.before), default=0)
+        node.blocked_by = _blocked_by(node)
         by_key[row["key"]] = node
     return list(by_key.values())
+
+
+def _blocked_by(node: Node) -> Sequence[str]:
+    if node.state is not EffectState.WAITING:
+        return ()
+    found: dict[str, None] = {}
+    for each in node.before:
+        found |= dict.fromkeys((each.label,) if each.state is EffectState.DEAD else each.blocked_by)
+    return tuple(found)
 
 
 def runs_of(rows: Sequence[Mapping[str, Any]]) -> dict[int, list[Node]]:
@@ -90,15 +94,13 @@ def tree(nodes: Sequence[Node]) -> list[str]:
         parent = max(node.before, key=lambda each: each.layer, default=None)
         below.setdefault(id(parent), []).append(node)
     lines: list[str] = []
-
-    def draw(parent: Node | None, indent: str) -> None:
-        children = below.get(id(parent), [])
-        for number, node in enumerate(children):
-            is_last = number == len(children) - 1
-            branch, rest = ("", "") if parent is None else ("└─ ", "   ") if is_last else ("├─ ", "│  ")
-            also = f" (after {', '.join(each.label for each in node.before)})" if len(node.before) > 1 else ""
-            lines.append(f"{indent}{branch}{node.label}{also}: {node.told()}")
-            draw(node, indent + rest)
-
-    draw(None, "")
+    # Those that are still to be drawn, the next one last: what its own line begins with, and those below it.
+    to_draw = [(node, "", "") for node in reversed(below.get(id(None), []))]
+    while to_draw:
+        node, begins, indent = to_draw.pop()
+        also = f" (after {', '.join(each.label for each in node.before)})" if len(node.before) > 1 else ""
+        lines.append(f"{begins}{node.label}{also}: {node.told()}")
+        for number, child in enumerate(reversed(below.get(id(node), []))):
+            branch, rest = ("├─ ", "│  ") if number else ("└─ ", "   ")
+            to_draw.append((child, indent + branch, indent + rest))
     return lines

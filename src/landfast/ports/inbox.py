@@ -78,9 +78,9 @@ class Workbench(Protocol):
         of all. Of all, delayed events that are due are woken first. Never returns a suspect or an expired claim. No
         event is leased twice at a time. Claiming changes no counter. An event whose body is missing is refused at
         once, `body_missing`, and not returned.
-        An event that holds its lane `is_behind` where an earlier one holds it too and is not leased by this claim. Of
-        a lane of which the claim has the front, what is queued right after it is leased along, in the order of places,
-        `limit` of all lanes at most, up to the first that is a suspect or waits for something else."""
+        An event that holds its lane `is_behind` where an earlier one holds it too and is not leased by this claim, or
+        not returned. Of a lane of which the claim has the front, what is queued right after it is leased along, in the
+        order of places, `limit` of all lanes at most, up to the first that is a suspect or waits for something else."""
         ...
 
     async def flows(self, *, is_thorough: bool = False) -> Look:
@@ -117,8 +117,9 @@ class Workbench(Protocol):
         other signals match event, run and token. What does not match, or is not legal from the current state, changes
         nothing. Each one that took effect adds one line of history. The suspect mark and the crash count
         survive RELEASE, POSTPONE, RETRY and QUEUE.
-        An event that is passed holds its lane no longer. Where a settlement leaves a lane whose first queued event is
-        held up by nothing, that is ready in the same COMMIT, and as old as it was."""
+        An event that is passed holds its lane no longer, and neither does one that nobody handles, whatever is said of
+        it. Where a settlement leaves a lane whose first queued event is held up by nothing, that is ready in the same
+        COMMIT, and as old as it was."""
         ...
 
     async def abandon(self, *, worker: WorkerId) -> int:
@@ -210,7 +211,8 @@ class Archive(Protocol):
         ...
 
     async def admit(self, events: Sequence[EventId], *, who: str) -> int:
-        """Make each held one ready; how many. Each adds one line of history that says who, and what it was held for."""
+        """Make each held one ready; how many. Each adds one line of history that says who, and what it was held for. It
+        holds its lane again, but not in a replay of what the lane has passed."""
         ...
 
     async def discard(self, events: Sequence[EventId], *, who: str) -> int:

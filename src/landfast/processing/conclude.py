@@ -95,6 +95,7 @@ class Conclusion:
                 case Spent():
                     findings.burials[work] = Reason(result.reason, message=result.message)
                 case Deferred():
+                    findings.waits(name, result, now=self.clock.now())
                     findings.delays.append(result.after)
                     findings.why = findings.why or Reason(result.why, message=result.message[:MESSAGE_CHARACTERS])
                 case Parked():
@@ -102,6 +103,7 @@ class Conclusion:
                     findings.parked.append(name)
                     findings.tries[name] = replace(findings.tries.get(name, Tries()), parked=result.since)
                 case Paused():
+                    findings.waits(name, result, now=self.clock.now())
                     findings.pauses.append(Reason(result.reason, message=result.message[:MESSAGE_CHARACTERS]))
                 case Behind():
                     findings.is_behind = True
@@ -160,13 +162,16 @@ class Conclusion:
                     trace=digest,
                     is_alone=before.is_alone,
                     parked=before.parked,
+                    away=before.away,
                 )
                 findings.delays.append(after)
                 findings.counted = True
                 findings.why = reason
             case Ruling.BURY:
                 spent = before.spent + failed.seconds
-                findings.tries[handler.name] = Tries(before.count + 1, spent, is_alone=before.is_alone)
+                findings.tries[handler.name] = Tries(
+                    before.count + 1, spent, is_alone=before.is_alone, away=before.away
+                )
                 findings.burials[work] = reason
             case _:
                 assert_never(judgement.ruling)
@@ -255,7 +260,9 @@ def _done(events: Sequence[ClaimedEvent]) -> Iterator[dict[str, object]]:
 
 
 def _was_claimed_before(claim: Claim) -> bool:
-    return bool(claim.tries) or claim.suspect or claim.run > 1
+    # One that only had to wait has come to nothing yet.
+    has_tried = any(made != Tries(away=made.away) for made in claim.tries.values())
+    return has_tried or claim.suspect or claim.run > 1
 
 
 def _line(work: Work, failed: Failed, judgement: Judgement) -> Attempt:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import msgspec
 
 from landfast.domain.ids import HandlerName, ReceiptDigest, is_step
 from landfast.domain.outcome import Attempt, Claim, Outcome, Receipt, Tries, alone
 from landfast.processing.handlers.error_text import MESSAGE_CHARACTERS
-from landfast.processing.work import Parked, Work
+from landfast.processing.work import Deferred, Parked, Paused, Work
 
 _TRIED_AND_DONE = Tries(came_to=Outcome.DONE)
 # Made once, because nearly every event comes to it.
@@ -81,6 +82,12 @@ class Findings:
             self.tries[name] = Tries(came_to=outcome, is_alone=True)
         else:
             self.tries[name] = _TRIED_AND_DONE if outcome is Outcome.DONE else Tries(came_to=outcome)
+
+    def waits(self, name: HandlerName, why: Deferred | Paused, *, now: datetime) -> None:
+        """If something is away that this handler needs, from when on: only the first time is kept."""
+        before = self.tries.get(name, Tries())
+        if why.is_away and before.away is None:
+            self.tries[name] = replace(before, away=now)
 
     def note(self, receipt: Receipt) -> None:
         """One that the ledger has for this event."""

@@ -22,6 +22,7 @@ from landfast.domain.errors import (
     SwallowedDatabaseError,
 )
 from landfast.domain.fault import Fault
+from landfast.domain.lane import Lane
 from landfast.domain.outcome import ReceiptKey
 from landfast.ports.clock import Clock
 from landfast.ports.ledger import ReceiptStore
@@ -113,11 +114,11 @@ class Grouping:
                 if not isinstance(turn, Turn):
                     hold.note_all([*batch, *chain(*waiting)], turn)
                     return
-                if turn is Turn.ALL and handler.uses and batch[0] not in admitted:
-                    batch, late = await self._admit(handler, batch, pace.size, admitted)
-                    hold.note(late)
-                    if not batch:
-                        continue
+                must_ask = turn is Turn.ALL and handler.uses and batch[0] not in admitted
+                if must_ask and (late := await self._admit(handler, batch, pace.size, admitted)):
+                    hold.note(late)  # their lanes stop, and `_next` drops what is behind them
+                    waiting.appendleft([work for work in batch if work not in late])
+                    continue
                 size = pace.size if turn is Turn.ALL and handler.may_group else 1
                 group, rest = batch[:size], batch[size:]
                 hold.runs(handler, group)
@@ -146,16 +147,20 @@ class Grouping:
 
     async def _admit(
         self, handler: Handler, batch: list[Work], count: int, admitted: set[Work]
-    ) -> tuple[list[Work], Mapping[Work, Deferred]]:
-        """Ask whether so many may begin, at the rate of what the handler uses. If not all of them may, when the others
-        come back, and those behind them."""
-        asking = min(count, len(batch))
-        passage = await self.dependencies.admit(handler.uses, wanted=asking, behind=len(batch) - asking)
-        admitted.update(batch[: passage.granted])
+    ) -> Mapping[Work, Deferred]:
+        """Ask whether so many may begin, at the rate of what the handler uses. If not all of them may: when the others
+        come back, and those behind them.
+
+        Of a lane only the first asks. Those after it may not come to run in this claim, and a place in the queue that
+        nobody comes back for holds up everybody who asks later."""
+        fronts = [work for work in _fronts(batch) if work not in admitted]
+        asking = min(count, len(fronts))
+        passage = await self.dependencies.admit(handler.uses, wanted=asking, behind=len(fronts) - asking)
+        admitted.update(fronts[: passage.granted])
         if not passage.waits:
-            return batch, {}
-        late = zip(batch[passage.granted :], passage.waits, strict=True)
-        return batch[: passage.granted], {work: Deferred("rate", wait) for work, wait in late}
+            return {}
+        late = zip(fronts[passage.granted :], passage.waits, strict=True)
+        return {work: Deferred("rate", wait) for work, wait in late}
 
     async def _attempt(self, handler: Handler, group: list[Work], pace: Pace, conflicts: int) -> Attempted:
         """One transaction, and what its error means."""
@@ -267,6 +272,14 @@ def _next(waiting: deque[list[Work]], hold: Hold) -> list[Work]:
         if batch := [work for work in left if work not in dropped] if dropped else left:
             return batch
     return []
+
+
+def _fronts(batch: Sequence[Work]) -> list[Work]:
+    """Those that nothing in the batch is before in its lane: all of them, where the handler is not ordered."""
+    fronts: dict[Lane | Work, Work] = {}
+    for work in batch:
+        fronts.setdefault((work.claim.lane if work.handler.ordered else None) or work, work)
+    return list(fronts.values())
 
 
 def _own_connection(error: BaseException) -> OwnConnectionError:

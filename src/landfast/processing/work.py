@@ -94,6 +94,8 @@ class Deferred:
     why: str
     after: float
     message: str = ""
+    is_away: bool = False
+    """What the handler needs is away: an event does not wait for that for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,8 @@ class Paused:
     reason: str
     """The switch's: by it the event is found when the switch is released."""
     message: str = ""
+    is_away: bool = False
+    """What the handler needs is away: an event does not wait for that for ever."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,8 @@ class Worker:
         self._dependencies = Dependencies(self.breakers, bench, registry.dependencies, pauses)
         self._switches = Switches(bench, self.breakers, pauses, clock, worker.hex(), self._pool.call)
         self._requeue = Requeue(bench, registry)
-        self._settler = Settler(bench, clock, self._leases, Parking(bench, ledger), self._pool.call)
+        self._parking = Parking(bench, ledger)
+        self._settler = Settler(bench, clock, self._leases, self._parking, self._pool.call)
         watch = Watch(hung)
         self._switches.recall = lambda: watch.recall(pauses.taken_back(registry.handlers))
         transactor = Transactor(ledger, registry, clock, self._threads, watch, self._staged, wakeup.nudge, inbox)
@@ -207,6 +208,7 @@ class Worker:
             "relief of slow hands": self._relief.run,
             "look at the switches": self._agree,
             "requeue": partial(self._requeue.look_for_ever, self._clock),
+            "look at what is parked": partial(self._parking.look_again_for_ever, self._clock),
             "renewal of leases": partial(self._leases.renew_for_ever, self._bench, self._clock, self._lease),
             "renewal of effects' leases": partial(
                 self._effect_leases.renew_for_ever, self._effects, self._clock, self._lease

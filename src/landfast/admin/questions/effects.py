@@ -92,6 +92,6 @@ def _node(node: Node) -> GraphNode:
         attempts=node.row["attempts"],
         layer=node.layer,
         after=[each.label for each in node.before],
-        blocked_by=node.blocked_by(),
+        blocked_by=node.blocked_by,
         error=node.row["error"],
     )

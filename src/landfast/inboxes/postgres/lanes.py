@@ -10,6 +10,7 @@ import asyncpg
 from landfast.domain.ids import Token
 from landfast.domain.lane import Front, Lane, LanePlace
 from landfast.domain.lifecycle import State
+from landfast.domain.outcome import Claim, looked_at_again
 from landfast.inboxes.postgres.connection import Connection
 from landfast.inboxes.postgres.statements import SQL
 
@@ -50,6 +51,12 @@ async def walk(
     return found, fronts
 
 
+async def look_again(connection: Connection, claims: Sequence[Claim]) -> Sequence[Claim]:
+    """What of a claim is left, where some of it was given back: that is not ours any more, and may hold its lane."""
+    held = dict.fromkeys(claim.lane for claim in claims if claim.lane is not None)
+    return looked_at_again(claims, await _fronts_of(connection, claims[0].token, held)) if held else claims
+
+
 def is_behind(row: asyncpg.Record, fronts: Mapping[Lane, Front]) -> bool:
     return bool(row["holds"]) and fronts[row["source"], row["lane"]].has_before(row["place"])
 
@@ -61,7 +68,11 @@ async def _fronts(connection: Connection, claimed: Sequence[asyncpg.Record]) -> 
         if row["holds"]:
             lane = row["source"], row["lane"]
             mine[lane] = min(row["place"], mine.get(lane, row["place"]))
-    found = await connection.fetch(SQL["lane_fronts"], claimed[0]["token"], *_columns(mine))
+    return await _fronts_of(connection, claimed[0]["token"], mine)
+
+
+async def _fronts_of(connection: Connection, token: Token, mine: Mapping[Lane, LanePlace | None]) -> dict[Lane, Front]:
+    found = await connection.fetch(SQL["lane_fronts"], token, *_columns(mine))
     lanes = {(row["source"], row["lane"]): row for row in found}
     return {lane: Front(mine[lane], row["at_work"], row["on_shelf"]) for lane, row in lanes.items()}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import asyncpg
 
-from landfast.domain.holding import LET_PASS
+from landfast.domain.holding import LET_PASS, PASSED_BY
 from landfast.domain.ids import EventId
 from landfast.domain.lane import Lane
 from landfast.domain.lifecycle import LEADS_TO, MOVES, NEXT_RUN, TIMED, Guard, Move, Place, Signal, Way
@@ -120,9 +120,19 @@ async def from_shelf(
     # In the line of history a replay says how, and the others what the event waited for.
     ends = move.signal, move.state, rows.text(who), rows.text(how.reason) if move.signal in NEXT_RUN else None
     next_run = move.signal in NEXT_RUN, how.forced, rows.tries_stored(how.tries)
-    asked = (is_lazy, *ends, *next_run, list(LET_PASS))
+    holding = list(LET_PASS), await _passed_before(connection, move, found)
+    asked = (is_lazy, *ends, *next_run, *holding)
     moved: int = await connection.fetchval(SQL["shelf_to_work"], places, move.way.states, *asked)
     return moved
+
+
+async def _passed_before(connection: Connection, move: Move, found: Sequence[asyncpg.Record]) -> Sequence[object]:
+    """The places of those whose lane has passed them in an earlier run, and does not wait for them again."""
+    if LET_PASS.isdisjoint(move.way.states):
+        return ()
+    replays = [row["place"] for row in found if row["run"] > 1]
+    passed = await connection.fetch(SQL["passed_before"], replays, list(PASSED_BY)) if replays else ()
+    return [row["place"] for row in passed]
 
 
 def _groups(settlements: Sequence[Settlement], places: Sequence[int], nth: int) -> Groups:
@@ -156,7 +166,7 @@ def _columns(
     if way.end is Place.HISTORY:
         return [*columns, [rows.handlers_text(one.handlers) for one in ones]]
     columns.append([rows.tries_json(one.tries) for one in ones])
-    columns.append([one.is_passed for one in ones])
+    columns.append([one.lets_pass for one in ones])
     if way.end is Place.WORK:
         return columns
     told = [one.signal is not Signal.SKIP for one in ones]  # what a dead letter died of stays as it is

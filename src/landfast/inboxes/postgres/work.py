@@ -172,6 +172,7 @@ class Working:
         if refused or sealed:
             settlements = [*refused, *sealed]
             await moves.settle(connection, settlements, moves.groups(settlements))
+            opened = await lanes.look_again(connection, opened)
         return opened
 
     async def _claim(self, connection: Connection, token: Token, lease: float, limit: int) -> list[asyncpg.Record]:

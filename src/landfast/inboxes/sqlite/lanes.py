@@ -11,6 +11,7 @@ import apsw
 
 from landfast.domain.lane import Front, Lane
 from landfast.domain.lifecycle import State
+from landfast.domain.outcome import Claim, looked_at_again
 from landfast.inboxes.sqlite.statements import ask
 
 Leased = Mapping[str, Any]
@@ -29,15 +30,22 @@ def advance(connection: apsw.Connection, lanes: Iterable[Lane]) -> None:
 def walk(connection: apsw.Connection, leased: Sequence[int], asked: Leased) -> tuple[list[int], dict[Lane, Front]]:
     """What was claimed, with what is queued right after it where it has the front of its lane, and the front of each
     lane. A suspect runs alone, and pulls nothing along."""
-    lanes = ask(connection, "claimed_lanes", {"places": json.dumps(leased)})
-    fronts = {(source, lane): _front(connection, source, lane, asked) for source, lane in lanes}
+    fronts = _fronts(connection, leased, asked)
     pulled: list[int] = []
     for (source, lane), front in fronts.items():
         if front.may_pull and len(pulled) < asked.get("limit", 0):
             limit = asked["limit"] - len(pulled)
             pulled += _pull(connection, _named(source, lane) | {"bound": front.at_work, "limit": limit}, asked)
-            fronts[source, lane] = _front(connection, source, lane, asked)
+    if pulled:
+        fronts |= _fronts(connection, pulled, asked)
     return [*leased, *pulled], fronts
+
+
+def look_again(
+    connection: apsw.Connection, claims: Sequence[Claim], leased: Sequence[int], asked: Leased
+) -> Sequence[Claim]:
+    """What of a claim is left, where some of it was given back: that is not ours any more, and may hold its lane."""
+    return looked_at_again(claims, _fronts(connection, leased, asked))
 
 
 def _pull(connection: apsw.Connection, lane: dict[str, Any], asked: Leased) -> list[int]:
@@ -56,9 +64,10 @@ def _promote(connection: apsw.Connection, body_seq: int, event: bytes, asked: Le
     return int(seq)
 
 
-def _front(connection: apsw.Connection, source: str, lane: str, asked: Leased) -> Front:
-    (places,) = ask(connection, "lane_fronts", _named(source, lane) | {"token": asked["token"]})
-    return Front(*places)
+def _fronts(connection: apsw.Connection, places: Sequence[int], asked: Leased) -> dict[Lane, Front]:
+    """Of the lanes that these hold."""
+    found = ask(connection, "lane_fronts", {"places": json.dumps(places), "token": asked["token"]})
+    return {(source, lane): Front(*first) for source, lane, *first in found}
 
 
 def _named(source: str, lane: str) -> dict[str, Any]:

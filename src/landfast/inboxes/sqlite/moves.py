@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from landfast.domain.holding import LET_PASS
+from landfast.domain.holding import LET_PASS, PASSED_BY
 from landfast.domain.ids import EventId
 from landfast.domain.lifecycle import LEADS_TO, MOVES, NEXT_RUN, TIMED, Guard, Move, Place, Signal, Way
 from landfast.domain.outcome import NextRun, Settlement
@@ -21,7 +21,7 @@ WORK, SHELF, HISTORY, STATE = Place.WORK, Place.SHELF, Place.HISTORY, Guard.STAT
 SAME_RUN = NextRun()
 """Of signals that start none."""
 
-LETTING_PASS = json.dumps(list(LET_PASS))
+LETTING_PASS, PASSING = json.dumps(list(LET_PASS)), json.dumps(list(PASSED_BY))
 
 STATES = {move.way: json.dumps(move.way.states) for moves in MOVES.values() for move in moves}
 """As a statement takes them."""
@@ -125,7 +125,7 @@ def _values(settlement: Settlement, way: Way, now: int) -> dict[str, Any]:
     if way.end is HISTORY:
         return values
     state = LEADS_TO[settlement.signal]
-    values["is_passed"] = settlement.is_passed
+    values["is_passed"] = settlement.lets_pass
     if settlement.signal is Signal.SKIP:  # what a dead letter died of stays as it is
         kept = dict.fromkeys(("due_at", "tries", "handler", "reason", "error", "line", "message"))
         return values | kept | {"state": state, "now": now}
@@ -148,4 +148,5 @@ def _next_run(move: Move, how: NextRun) -> dict[str, Any]:
         "forced": how.forced,
         "next_tries": rows.tries_stored(how.tries),
         "let_pass": LETTING_PASS,
+        "passed_by": PASSING,
     }

@@ -149,7 +149,9 @@ class Working:
         now = rows.micros(self._clock.now())
         return {"token": token, "now": now, "until": now + rows.micros_in(lease)}
 
-    def _leased(self, connection: apsw.Connection, asked: dict[str, Any], leased: Sequence[tuple[int]]) -> list[Claim]:
+    def _leased(
+        self, connection: apsw.Connection, asked: dict[str, Any], leased: Sequence[tuple[int]]
+    ) -> Sequence[Claim]:
         if not leased:
             return []
         taken, fronts = lanes.walk(connection, [seq for (seq,) in leased], asked)
@@ -159,9 +161,11 @@ class Working:
         if len(claims) < len(taken):
             refused = [without_body(*row) for row in ask(connection, "bodiless", places)]
         opened, sealed = boxes.open_claims(connection, self._seal, claims)
+        if not refused and not sealed:
+            return opened
         for settlement in (*refused, *sealed):
             moves.settle(connection, settlement, asked["now"])
-        return opened
+        return lanes.look_again(connection, opened, taken, asked)
 
 
 def _wake(connection: apsw.Connection, now: int) -> None:

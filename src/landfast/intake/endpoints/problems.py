@@ -6,6 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from landfast.domain.answer import Answer
+from landfast.domain.outcome import DISCARDED
 
 CONTENT_TYPE = b"application/problem+json"
 TYPE = "urn:landfast:problem:"
@@ -85,4 +86,6 @@ def malformed(why: str) -> Answer:
 def failed(event: str, reason: str) -> Answer:
     """Nothing of what the error said: its text may hold what is nobody's business but the operator's."""
     detail = "it ran and failed for good, and left nothing behind; landfast events show has the reason"
+    if reason == DISCARDED:
+        detail = "an operator discarded it, and it left nothing behind; landfast events show has the reason"
     return problem(500, "failed", "the call failed", detail, event=event, reason=reason)

@@ -15,7 +15,7 @@ from landfast.domain.delivery import Delivery, Difference
 from landfast.domain.endpoint import Endpoint, OnFailure
 from landfast.domain.ids import EventId, InboxId, ReceiptDigest, receipt_digest
 from landfast.domain.lifecycle import Signal, from_states
-from landfast.domain.outcome import Outcome, Receipt
+from landfast.domain.outcome import DISCARDED, Outcome, Receipt
 from landfast.domain.response import StoredResponse, fingerprint_of, read_result
 from landfast.domain.summary import EventRecord
 from landfast.intake.endpoints import problems
@@ -155,7 +155,9 @@ class StoredAnswers:
         self, caller: Caller, record: EventRecord, answer: Callable[[Caller, Answer], None], *, may_run: bool
     ) -> None:
         event = record.summary
-        if event.state in FAILED and may_run and caller.endpoint.failed is OnFailure.RUN_AGAIN:
+        may_run = may_run and caller.endpoint.failed is OnFailure.RUN_AGAIN
+        # Somebody decided that a discarded call is not processed: its caller does not overrule them.
+        if event.state in FAILED and may_run and event.reason != DISCARDED:
             # Of several who come at once, one starts the run: it is not dead any more when the others ask. Crash after
             # the COMMIT: the run goes on, and the caller finds it when it comes again.
             await self._inbox.replay([caller.event], forced=False, who=f"a caller of {caller.endpoint.path}")
@@ -174,7 +176,8 @@ class StoredAnswers:
         done = _newest_done(caller, found)
         if done is not None:
             return answer_in(done, caller)
-        return problems.failed(caller.event.hex(), reason) if caller.was_failed else problems.ANSWER_GONE
+        was_failed = caller.was_failed or reason == DISCARDED  # one that never ran has no tombstone
+        return problems.failed(caller.event.hex(), reason) if was_failed else problems.ANSWER_GONE
 
     def _digest(self, caller: Caller) -> ReceiptDigest:
         assert self._identity is not None and caller.key is not None  # noqa: S101, PT018 - both were asked for before

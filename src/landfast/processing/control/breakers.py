@@ -18,6 +18,7 @@ from landfast import telemetry
 from landfast.domain.breaker import Breaker
 from landfast.domain.fault import Fault
 from landfast.domain.ids import EventId, HandlerName
+from landfast.domain.outcome import Tries
 from landfast.domain.switch import SwitchKind, pause_reason
 from landfast.ports.clock import Clock
 from landfast.processing.handlers.error_text import line_of, logged
@@ -107,7 +108,8 @@ class Breakers:
     def refusal(self, name: str) -> Paused | None:
         """What is not tried comes to, because this breaker is open."""
         breaker = self.breaker(name)
-        return Paused(pause_reason(SwitchKind.BREAKER, name), breaker.why) if breaker.is_open else None
+        reason = pause_reason(SwitchKind.BREAKER, name)
+        return Paused(reason, breaker.why, is_away=True) if breaker.is_open else None
 
     @property
     def opened(self) -> int:
@@ -219,13 +221,14 @@ class Breakers:
             return failed
         if was_probe:
             # For two waits, so that another event is the next probe: this one may be what cannot be answered.
-            return Deferred("breaker", 2 * breaker.remaining(self.clock.monotonic()), why)
+            return Deferred("breaker", 2 * breaker.remaining(self.clock.monotonic()), why, is_away=True)
         return self.refusal(f"{HANDLER_PREFIX}{handler}") or failed
 
     def has_waited_enough(self, work: Work) -> bool:
-        """Every wait ends: after as long as all its tries may take, an event is judged as if nothing were broken."""
-        age = (self.clock.now() - work.claim.received_at).total_seconds()
-        return age > work.handler.backoff.total
+        """Every wait ends: after as long as all its tries may take, an event is judged as if nothing were broken. Not
+        its age counts, for what is replayed a week after it came has not waited at all."""
+        since = work.claim.tries.get(work.handler.name, Tries()).away
+        return since is not None and (self.clock.now() - since).total_seconds() > work.handler.backoff.total
 
     def _remember(self, handler: HandlerName, work: Work, *, away: bool) -> OrderedDict[EventId, bool]:
         recent = self._recent.setdefault(handler, OrderedDict())

@@ -149,9 +149,9 @@ class Dependencies:
             return None
         if was_probe:
             # For two waits, so that another one is the next probe: this one may be what cannot be answered.
-            return Deferred("dependency", 2 * breaker.remaining(now), line_of(error))
+            return Deferred("dependency", 2 * breaker.remaining(now), line_of(error), is_away=True)
         return self.breakers.refusal(breaker_of(name)) or Deferred(
-            "dependency", max(asked, EXCUSED_SECONDS), line_of(error)
+            "dependency", max(asked, EXCUSED_SECONDS), line_of(error), is_away=True
         )
 
     def served(self, uses: Sequence[str], who: Hashable) -> None:
@@ -165,6 +165,11 @@ class Dependencies:
                 own.back_at = now
                 telemetry.info("dependency_back", dependency=name)
 
+    def refused(self, uses: Sequence[str], who: Hashable, error: BaseException) -> None:
+        """It failed, and none of them is away. If there is only one, and the error is its answer, then it answers."""
+        if len(uses) == 1 and _was_answered(error):
+            self.served(uses, who)
+
     def remaining(self, uses: Sequence[str]) -> float:
         """Seconds until the next probe of those that are away."""
         now = self.breakers.clock.monotonic()
@@ -177,8 +182,7 @@ class Dependencies:
                 self.breakers.ledger_answers()
                 enough = self.breakers.has_waited_enough(work)
                 return self.found_away(name, who, result.error, has_waited_enough=enough) or result
-            if len(handler.uses) == 1 and _was_answered(result.error):
-                self.served(handler.uses, who)
+            self.refused(handler.uses, who, result.error)
         elif isinstance(result, Done) and result.ran:
             self.served(handler.uses, who)
         return self.breakers.learn(handler.name, {work: result})[work]
@@ -190,11 +194,11 @@ class Dependencies:
 
     async def _place(self, name: str) -> float:
         """Seconds until the end of the queue."""
-        (wait,) = (await self._let_through(name, 0, 1, RATE_WITHOUT_CEILING)).waits
+        (wait,) = (await self._let_through(name, 0, 1, self._ceiling(name))).waits
         return wait
 
     async def _let_through(self, name: str, wanted: int, behind: int, rate: float) -> Passage:
-        spacing = self._dependency(name).rate or RATE_WITHOUT_CEILING
+        spacing = self._ceiling(name)
         try:
             passage = await self.stiles.let_through(name, wanted=wanted, behind=behind, rate=rate, spacing=spacing)
         except StoreError:  # whoever settles next says that the inbox is away
@@ -202,6 +206,9 @@ class Dependencies:
         if passage.waits:
             self._queued_until = max(self._queued_until, self.breakers.clock.monotonic() + max(passage.waits))
         return passage
+
+    def _ceiling(self, name: str) -> float:
+        return self._dependency(name).rate or RATE_WITHOUT_CEILING
 
     def _dependency(self, name: str) -> Dependency:
         return self.declared.get(name) or Dependency(name)

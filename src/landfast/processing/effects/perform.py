@@ -194,6 +194,7 @@ class Performance:
         ):
             after = uncounted.after if isinstance(uncounted, Deferred) else self.dependencies.remaining(known.uses)
             return settled(claimed, EffectSignal.POSTPONE, due_in=after, error=WAITS, message=waits_for(known))
+        self.dependencies.refused(known.uses, claimed.staged.key, error)
         before = claimed.tries
         judgement = self._judgement(known, error, before, seconds)
         charged = judgement.after if judgement.charged is None else judgement.charged

@@ -3,7 +3,7 @@
 -- would lead the planner to another index. $3: whether the commit may be lazy, which an operator's may not. $4 to $6:
 -- signal, state, who. $7: the reason in the line of history; NULL for what it waited for. $8: whether it is the next run,
 -- with no suspicion and the tries $10, and $9 whether that is forced. $11: states in which an event did not hold its lane,
--- and holds it again.
+-- and holds it again, but not at the places $12.
 WITH lazily AS MATERIALIZED (
     SELECT CASE WHEN $3::boolean THEN set_config('synchronous_commit', 'off', true) ELSE '' END AS setting
 ),
@@ -21,6 +21,7 @@ moved AS (
         g.holds OR (
             g.state = ANY ($11::text[]) AND g.lane IS NOT NULL
             AND g.source IN (SELECT o.source FROM landfast.ordered_source AS o)
+            AND NOT (g.found = ANY ($12::tid[]))
         ) AS holds
     FROM gone AS g
     JOIN unnest($1::tid[]) WITH ORDINALITY AS p (found, number) ON p.found = g.found

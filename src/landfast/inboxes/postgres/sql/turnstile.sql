@@ -27,7 +27,7 @@ counted AS MATERIALIZED (
 kept AS (
     UPDATE landfast.turnstile AS t
     SET
-        free_at = c.free_at + c.granted / $5,
+        free_at = CASE WHEN $2 = 0 THEN t.free_at ELSE c.free_at + c.granted / $5 END,
         queue_end = CASE
             WHEN ($2 > 0 AND c.granted = $2) OR $2 - c.granted + $3::integer = 0 THEN c.queue_end
             ELSE least(c.queue_start + ($2 - c.granted + $3) / $4::double precision, c.now + $8)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from landfast.domain.lane import place_of
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import Settlement
 from landfast.testing.conformance.inbox.bench import Bench, claim, claim_one, look, state_of
-from landfast.testing.conformance.inbox.lane_bench import SOURCE, LaneBench, keys, of_lane, settled
-from landfast.testing.factory import DELAY, token
+from landfast.testing.conformance.inbox.lane_bench import SOURCE, LaneBench, keys, of_lane, queue, settled
+from landfast.testing.factory import DELAY, settlement, token
 
 
 class LaneEndConformance(LaneBench):
@@ -55,6 +56,20 @@ class LaneEndConformance(LaneBench):
         assert keys(await claim(ordered.inbox, 4, limit=9)) == ["1", "3"]
         assert (await ordered.inbox.in_lane((await self.ids(3))[0])) is not None
 
+    async def test_what_nobody_handles_lets_its_lane_go_on_although_its_claim_knew_of_none(self, bench: Bench) -> None:
+        """Its source was ordered after the claim, and its worker, or a route, does not say that it is passed."""
+        await bench.inbox.record(of_lane(1))
+        first = await claim_one(bench.inbox, 1)
+        await bench.inbox.order([SOURCE])
+        await bench.inbox.record(of_lane(2, 3))
+        await queue(bench, await claim(bench.inbox, 2, limit=9))
+        assert first.lane is None
+        assert all(await bench.inbox.settle([settlement(first, Signal.NO_HANDLER, lane=None, is_passed=False)]))
+        assert keys(await claim(bench.inbox, 3, limit=9), is_behind=False) == ["2", "3"]
+        assert await bench.inbox.in_lane(first.event_id) is None
+        assert await bench.inbox.requeue(source=SOURCE, type="order.created", limit=9) == 1
+        assert (await claim_one(bench.inbox, 4)).holds
+
     async def test_a_held_event_does_not_hold_and_holds_when_it_is_admitted(self, ordered: Bench) -> None:
         await ordered.inbox.record(of_lane(1, hold="late"))
         await ordered.inbox.record(of_lane(2))
@@ -63,6 +78,43 @@ class LaneEndConformance(LaneBench):
         assert await ordered.inbox.admit(await self.ids(1), who="ada") == 1
         (first,) = await claim(ordered.inbox, 2, limit=9)
         assert (first.holds, first.is_behind) == (True, False)
+
+    @pytest.mark.parametrize("was", ["done", "skipped", "discarded"])
+    async def test_a_replay_of_what_its_lane_has_passed_does_not_hold_when_it_is_admitted(
+        self, ordered: Bench, was: str
+    ) -> None:
+        await ordered.inbox.record(of_lane(1, hold="late" if was == "discarded" else ""))
+        first, (what,) = await self.ids(1), of_lane(1)
+        if was == "discarded":
+            assert await ordered.inbox.discard(first, who="ada") == 1
+        else:
+            how = Signal.FINISH if was == "done" else Signal.BURY
+            await ordered.inbox.settle([settled(await claim_one(ordered.inbox, 1), how)])
+        if was == "skipped":
+            assert await ordered.inbox.skip(first, who="ada") == 1
+        assert await ordered.inbox.replay(first, forced=True, who="ada") == 1
+        assert await ordered.inbox.hold(first, who="ada", why="ask the shop") == 1
+        assert await ordered.inbox.admit(first, who="ada") == 1
+        again = await claim_one(ordered.inbox, 2)
+        assert (again.run, again.holds, again.place) == (2, False, place_of(what.occurred_at, what.received_at))
+        await ordered.inbox.settle([settled(again, Signal.NO_HANDLER)])
+        assert await ordered.inbox.requeue(source=SOURCE, type="order.created", limit=9) == 1
+        await ordered.inbox.settle([settled(await claim_one(ordered.inbox, 3), Signal.BURY)])
+        await ordered.inbox.record(of_lane(2))
+        assert not (await claim_one(ordered.inbox, 4)).is_behind
+
+    @pytest.mark.parametrize("was", [State.DEAD, State.UNHANDLED])
+    async def test_a_replay_of_what_its_lane_has_not_passed_holds_when_it_is_admitted(
+        self, ordered: Bench, was: State
+    ) -> None:
+        await ordered.inbox.record(of_lane(1))
+        how = Signal.BURY if was is State.DEAD else Signal.NO_HANDLER
+        await ordered.inbox.settle([settled(await claim_one(ordered.inbox, 1), how)])
+        assert await ordered.inbox.replay(await self.ids(1), forced=False, who="ada") == 1
+        assert await ordered.inbox.hold(await self.ids(1), who="ada", why="ask the shop") == 1
+        assert await ordered.inbox.admit(await self.ids(1), who="ada") == 1
+        again = await claim_one(ordered.inbox, 2)
+        assert (again.run, again.holds) == (2, True)
 
     async def test_what_is_recovered_holds_its_lane_again(self, ordered: Bench) -> None:
         await ordered.inbox.record(of_lane(1))

@@ -37,6 +37,14 @@ class TurnstileConformance:
             assert (found.granted, len(found.waits)) == (rule.granted, len(rule.waits))
             assert all(abs(one - other) < 90 for one, other in zip(found.waits, rule.waits, strict=True))
 
+    async def test_whoever_only_takes_a_place_lets_nobody_through_sooner(self, bench: Bench) -> None:
+        for granted, seconds in ((1, 0), (0, 500), (0, 500), (1, 1_500)):
+            await bench.advance(seconds)
+            passage = await bench.inbox.let_through("mailer", wanted=1, behind=0, rate=RATE, spacing=1.0)
+            assert passage.granted == granted
+            (place,) = (await bench.inbox.let_through("mailer", wanted=0, behind=1, rate=1_000.0, spacing=1.0)).waits
+            assert place > 0
+
     async def test_dependencies_have_nothing_to_do_with_one_another(self, bench: Bench) -> None:
         for name in ("mailer", "crm"):
             passage = await bench.inbox.let_through(name, wanted=1, behind=0, rate=RATE, spacing=1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import pytest
@@ -153,6 +154,25 @@ class ArrivalConformance:
         for number in range(rounds):
             await asyncio.gather(wait(number), arrive(number))
         assert await names(desk.ledger, 1) == ["ship"] * rounds
+
+    @pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
+    async def test_who_comes_and_has_read_before_another_waited_frees_it(self, desk: Desk, isolation: str) -> None:
+        """What a transaction reads may be as it was when it first read: those who waited since are freed all the same.
+        Where writers take turns, the other one stages when this one is through."""
+        other, left = await desk.another(), waiting()
+
+        async def arrive() -> None:
+            async with transaction(desk.ledger, isolation=isolation) as tx:
+                await tx.reserve([key("paid")])
+                await tx.handle.fetch("SELECT payment FROM shop_order")
+                with contextlib.suppress(ReceiptBusyError):
+                    await stage(other, *left)
+                    left.clear()
+                await tx.commit(results=(), effects=(), arrivals=[Arrived(PAID, "evt_paid")])
+
+        await patiently(desk.ledger, arrive)
+        await stage(other, *left)
+        assert await names(desk.ledger, 1) == ["ship"]
 
 
 async def come(ledger: Ledger, *arrivals: str, event: str = "evt_paid") -> None:
