@@ -26,6 +26,7 @@ from bench.retention_fill import CLOCKS, FILL, INDEXED_AGAIN, RECEIPTS, SIZES, U
 from bench.stage import ROOT
 from bench.stores import DiskPostgres
 from landfast.app import Inbox
+from landfast.app.retention import PASS_SHARE
 from landfast.app.stores import Stores
 from landfast.domain.expiry import LedgerAges
 from landfast.domain.retention import DAY_SECONDS, Ages, Retention
@@ -218,7 +219,9 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=10_000_000, help="that are there when the first pass begins")
     parser.add_argument("--rounds", type=int, default=4, help="weeks, each with a pass")
     parser.add_argument("--size", type=int, default=400, help="bytes of a body")
-    parser.add_argument("--share", type=float, default=0.2, help="of the time that a pass works, as a worker's does")
+    parser.add_argument(
+        "--share", type=float, default=PASS_SHARE, help="of the time that a pass works, as a worker's does at first"
+    )
     parser.add_argument("--windows", type=int, default=4, help="of each kind, with and without a pass, in turn")
     parser.add_argument(
         "--seconds", type=float, default=15, help="of one of them; the rest of the pass is not measured"

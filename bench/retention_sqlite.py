@@ -20,6 +20,7 @@ import apsw
 from bench import machine
 from bench.beside import Load, Passing, in_turn, in_windows, say, show_load, show_steps
 from bench.stage import ROOT
+from landfast.app.retention import PASS_SHARE
 from landfast.domain.lifecycle import State
 from landfast.domain.retention import DAY_SECONDS, Ages, Retention
 from landfast.inboxes.sqlite import SqliteInbox
@@ -158,7 +159,9 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=1_000_000, help="that are there when the first pass begins")
     parser.add_argument("--rounds", type=int, default=4, help="weeks, each with a pass")
     parser.add_argument("--size", type=int, default=1_300, help="bytes of a body")
-    parser.add_argument("--share", type=float, default=0.2, help="of the time that a pass works, as a worker's does")
+    parser.add_argument(
+        "--share", type=float, default=PASS_SHARE, help="of the time that a pass works, as a worker's does at first"
+    )
     parser.add_argument("--windows", type=int, default=4, help="of each kind, with and without a pass, in turn")
     parser.add_argument(
         "--seconds", type=float, default=15, help="of one of them; the rest of the pass is not measured"

@@ -109,6 +109,7 @@ def log() -> str:
         "Databases, cache, spool and journal": log_lines.LAYERS,
         "Processing": log_lines.PROCESSING,
         "Processes": log_lines.PROCESSES,
+        "The operator log and reconcile": log_lines.OPERATIONS,
         "Alerts and dead letters": log_lines.ALERTS,
     }
     lines = [

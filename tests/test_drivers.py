@@ -190,10 +190,11 @@ class TestTheSkeleton(
 ):
     """Which would notice a how-to that misleads."""
 
-    # These need a database: a constraint that refuses a COMMIT, a table that somebody changes.
+    # These need a database: a constraint that refuses a COMMIT, a table that somebody changes, or reads.
     test_an_effect_of_a_rolled_back_transaction_is_never_there = None  # type: ignore[assignment]
     test_a_renamed_receipt_column_stops_everything_and_doubles_nothing = None  # type: ignore[assignment]
     test_a_ledger_that_cannot_be_asked_for_states_says_so = None  # type: ignore[assignment]
+    test_who_comes_and_has_read_before_another_waited_frees_it = None  # type: ignore[assignment]
 
     @pytest.fixture
     async def desk(self, brought: Any, request: pytest.FixtureRequest) -> MemoryDesk:

@@ -99,3 +99,8 @@ def test_what_a_test_logs_outside_of_the_table_is_noticed(strange_lines: list[st
         assert not strange_lines
     assert strange_lines == ["no_such_line", "resumed error"]
     strange_lines.clear()
+
+
+def test_every_line_stands_on_its_page() -> None:
+    page = Path(__file__).parents[1].joinpath("docs/reference/log.md").read_text()
+    assert not [name for name in LINES if f"\n| `{name}` |" not in page]

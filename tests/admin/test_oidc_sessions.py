@@ -16,6 +16,7 @@ from landfast.operations import sessions
 from tests.admin.conftest import HERE, Admin, serving
 from tests.admin.identity_provider import IdentityProvider
 from tests.admin.test_oidc import HTML, admin, begun, provider, settings, signed_in
+from tests.inboxes.sqlite_bench import by_hand
 
 __all__ = ["admin", "provider"]
 
@@ -86,6 +87,23 @@ async def test_who_signs_out_takes_the_cookie_out_of_every_hand(admin: Admin, pr
     _forget(admin)
     assert (await admin.get("/api/overview", **ada)).status_code == 401
     assert await sessions.open_sessions(admin.desk.archive, now=admin.desk.now()) == []
+
+
+async def test_a_line_that_was_put_behind_the_end_of_the_log_hides_no_session_that_was_ended(
+    admin: Admin, provider: IdentityProvider, tmp_path: Path
+) -> None:
+    ada = await _cookie(admin, provider)
+    assert (await admin.get("/api/overview", **ada)).status_code == 200
+    by_hand(
+        tmp_path / "i.db",
+        "INSERT INTO operator_log (seq, at, action, step, who, host, why, what, asked_by, digest)"
+        " SELECT 1000000, at, action, step, who, host, why, what, asked_by, digest FROM operator_log WHERE seq = 1",
+    )
+    _forget(admin)
+    assert (await admin.get("/api/overview", **ada)).status_code == 200
+    await admin.post("/api/session/end", origin=HERE, **ada)
+    _forget(admin)
+    assert (await admin.get("/api/overview", **ada)).status_code == 401
 
 
 async def test_after_an_hour_the_provider_is_asked_again_and_says_what_counts_now(

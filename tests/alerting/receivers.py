@@ -79,6 +79,10 @@ class SmtpReceiver:
     logins: list[tuple[str, str]] = field(default_factory=list)
     mails: list[Message] = field(default_factory=list)
     refuses: bool = False
+    refusals: dict[str, list[str]] = field(default_factory=dict)
+    """What is said next to each recipient; 250 once nothing is left to say."""
+    recipients: list[list[str]] = field(default_factory=list)
+    """Of each mail."""
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[SmtpReceiver]:
@@ -92,7 +96,7 @@ class SmtpReceiver:
             server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        is_secure = not self.starttls
+        is_secure, recipients = not self.starttls, list[str]()
         await _say(writer, "220 here")
         while line := (await reader.readline()).decode().strip():
             match line.partition(" ")[0].upper():
@@ -107,10 +111,18 @@ class SmtpReceiver:
                     _, user, password = base64.b64decode(line.split(" ")[2]).decode().split("\0")
                     self.logins.append((user, password))
                     await _say(writer, "535 no, not with that" if self.refuses else "235 welcome")
+                case "RCPT" if is_secure:
+                    name = line.partition("<")[2].partition(">")[0]
+                    said = self.refusals.get(name) or ["250 ok"]
+                    answer = said.pop(0)
+                    if answer.startswith("250"):
+                        recipients.append(name)
+                    await _say(writer, answer)
                 case "DATA" if is_secure:
                     await _say(writer, "354 go on")
                     text = await reader.readuntil(b"\r\n.\r\n")
                     self.mails.append(email.message_from_bytes(text[:-5]))
+                    self.recipients.append(recipients)
                     await _say(writer, "250 taken")
                 case "QUIT":
                     await _say(writer, "221 bye")

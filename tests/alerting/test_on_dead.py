@@ -81,6 +81,17 @@ async def test_of_two_workers_one_walks_and_nobody_is_told_twice(bench: SqliteBe
     assert sorted(told.keys) == ["evt_0001", "evt_0002", "evt_0003"]
 
 
+async def test_of_two_applications_each_is_told_by_its_own_function(bench: SqliteBench) -> None:
+    shop, bank = Told(), Told()
+    one, other = hooks(bench, shop, name="tell_shop"), hooks(bench, bank, seed=1, name="tell_bank")
+    for telling in (one, other):
+        await telling.look()
+    await die(bench, 1, 2)
+    for telling in (one, other):
+        await telling.look()
+    assert sorted(shop.keys) == sorted(bank.keys) == ["evt_0001", "evt_0002"]
+
+
 async def test_one_that_raises_is_called_again_later_and_holds_up_no_other(bench: SqliteBench) -> None:
     told, calm = Told(), Told()
     telling = hooks(bench, told)

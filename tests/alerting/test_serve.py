@@ -34,6 +34,8 @@ async def test_a_server_tells_slack_that_everything_is_refused(tmp_path: Path) -
             for number in range(8):
                 body = stranger.payment(f"evt_{number}")
                 assert await connection.send(stranger.delivery(body)) == 401
+                if number == 0:  # some time after the refusal
+                    await until(lambda: "cause=no-secret-matches" in (tmp_path / "serve.log").read_text(), True)
             connection.close()
             await until(lambda: len(slack.got), 1)
             code, out, _ = await shop.run("alerts", "list", "--app", "shop.py")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from landfast.alerting import http_post
 from landfast.alerting.content import Content
-from landfast.alerting.mail import EmailSink
+from landfast.alerting.mail import PARTLY_TRIES, EmailSink
 from landfast.alerting.pagerduty import PagerDutySink
 from landfast.alerting.senders import Senders
 from landfast.alerting.sink import Sink, SinkError
@@ -123,6 +124,74 @@ async def test_mail_goes_over_tls_with_a_login_and_is_a_thread(
     assert first["Message-ID"] == f"<{FIRING.id}@landfast>"
     assert first["References"] == last["References"]
     assert "Do: landfast pause create_order" in first.get_payload()
+
+
+@pytest.fixture
+async def mail_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SmtpReceiver]:
+    certificate = self_signed(tmp_path / "cert.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    http_post.trusting.cache_clear()
+    async with SmtpReceiver(certificate, starttls=False).listening() as server:
+        yield server
+    http_post.trusting.cache_clear()
+
+
+def to_two(server: SmtpReceiver) -> EmailSink:
+    to = ("ada@example.com", "grace@example.com")
+    return EmailSink("mail", host="127.0.0.1", port=server.port, sender="a@example.com", to=to, is_tls=True)
+
+
+async def test_who_is_refused_for_now_gets_the_mail_later_and_nobody_else_gets_it_twice(
+    mail_server: SmtpReceiver,
+) -> None:
+    mail_server.refusals = {"grace@example.com": ["450 4.2.0 greylisted, come again"] * 2}
+    sink = to_two(mail_server)
+    for _ in range(2):
+        with pytest.raises(
+            SinkError, match=r"^the server refuses 1 of 2 recipients: 450 4.2.0 greylisted, come again$"
+        ):
+            await sent(sink)
+    assert await sent(sink) == "250 taken for 2 of 2 recipients"
+    assert mail_server.recipients == [["ada@example.com"], ["grace@example.com"]]
+    first, last = mail_server.mails
+    assert first["Message-ID"] == last["Message-ID"]
+    assert first["To"] == last["To"] == "ada@example.com, grace@example.com"
+    # It was remembered no longer than it took.
+    await sent(sink)
+    assert mail_server.recipients[-1] == ["ada@example.com", "grace@example.com"]
+
+
+async def test_who_is_refused_for_good_is_told_of_and_holds_up_nobody(
+    mail_server: SmtpReceiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    mail_server.refusals = {"grace@example.com": ["550 5.1.1 no such user"]}
+    told = "the server refuses 1 of 2 recipients: 550 5.1.1 no such user"
+    assert await sent(to_two(mail_server)) == f"250 taken for 1 of 2 recipients; {told}"
+    assert f'alert_recipients_refused sink=mail notice={FIRING.id} error="{told}"' in caplog.text
+
+
+async def test_who_is_refused_for_an_hour_holds_up_nobody_any_more(
+    mail_server: SmtpReceiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    mail_server.refusals = {"grace@example.com": ["452 4.2.2 mailbox full"] * PARTLY_TRIES}
+    sink = to_two(mail_server)
+    for _ in range(PARTLY_TRIES - 1):
+        with pytest.raises(SinkError, match="mailbox full"):
+            await sent(sink)
+    assert (await sent(sink)).startswith("250 taken for 1 of 2 recipients; the server refuses 1 of 2")
+    assert "alert_recipients_refused" in caplog.text
+    assert mail_server.recipients == [["ada@example.com"]]
+
+
+@pytest.mark.parametrize("answer", ["450 later", "550 never", "421 closing"])
+async def test_a_mail_that_nobody_takes_is_tried_again(mail_server: SmtpReceiver, answer: str) -> None:
+    mail_server.refusals = {"ada@example.com": [answer], "grace@example.com": [answer]}
+    sink = to_two(mail_server)
+    with pytest.raises(SinkError, match=f"^the server refuses 2 of 2 recipients: {answer[:3]}"):
+        await sent(sink)
+    mail_server.refusals = {}
+    assert await sent(sink) == "250 taken for 2 of 2 recipients"
+    assert mail_server.recipients == [["ada@example.com", "grace@example.com"]]
 
 
 async def test_a_certificate_that_nobody_vouches_for_gets_no_password(tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ async def test_the_storm(shop: Watched) -> None:
 async def test_a_wrong_secret_is_told_as_only_refusals_and_a_good_one_ends_it(shop: Watched) -> None:
     async with shop.taking_in(), shop.watching() as loop:
         await shop.send(50, secret=STRANGER)
+        await shop.until(lambda found: "no-secret-matches" in found["requests to stripe"].found)
         await shop.hears(loop, "firing", "only-refusals/stripe")
         await shop.hears_the_end(loop, "only-refusals/stripe")
     assert "no-secret-matches" in shop.sentence("only-refusals")

@@ -84,6 +84,17 @@ def test_a_short_answer_is_whole() -> None:
     assert "Zürich" in text and "\\u202e" in text and "\\udb40\\udc41" in text
 
 
+class Slow(Answered):
+    p95: float | None
+    below: list[dict[str, float]]
+
+
+def test_a_number_that_json_does_not_have_is_null() -> None:
+    (content,) = answers.shown(Slow(p95=float("inf"), below=[{"p50": float("nan"), "p99": 1.5}]))["content"]
+    text = content["text"].partition("\n")[2]
+    assert json.loads(text, parse_constant=pytest.fail) == {"p95": None, "below": [{"p50": None, "p99": 1.5}]}
+
+
 @pytest.mark.parametrize("size", [1, 7, 4096])
 def test_lines_are_the_same_however_the_bytes_come(size: int) -> None:
     stream = b"one\r\n\n" + b"x" * (LINE_BYTES + 5) + b"\n  two \n" + b"y" * LINE_BYTES + b"\nrest"

@@ -125,6 +125,30 @@ def test_the_doctor_looks_at_the_sinks(landfast: Run, folder: Path, monkeypatch:
     assert "NONE is not set" in checks["alert sink pager"]["found"]
 
 
+@pytest.mark.usefixtures("firing")
+@pytest.mark.parametrize("settings", ["", "[alerts]\nenabled = false\n"])
+def test_the_doctor_tells_a_function_of_on_dead_from_a_sink(
+    landfast: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, settings: str
+) -> None:
+    """It is called whether or not somebody looks for alerts."""
+
+    async def fail() -> None:
+        async with Inbox().archive() as archive:
+            message = Message("death", "on_dead/open_a_ticket", "{}")
+            await archive.walk_on("on_dead/open_a_ticket", seen=None, upto=0, messages=[message])
+            await archive.put_off_message(message, due_in=60, error="KeyError at tickets.py:7")
+
+    asyncio.run(fail())
+    monkeypatch.setenv("S", "whsec_x" * 5)
+    (folder / "landfast.toml").write_text(SOURCE + settings)
+    checks = {check["name"]: check for check in landfast("doctor", "--json").json["checks"]}
+    assert "alert sink on_dead/open_a_ticket" not in checks
+    hook = checks["on_dead open_a_ticket"]
+    assert (hook["level"], hook["found"]) == ("warn", "1 dead letters not taken: KeyError at tickets.py:7")
+    assert "dead_hook_failed" in hook["fix"] and "alerts test" not in hook["fix"]
+    assert "alerts" in checks if settings else "alert sink team" in checks
+
+
 def test_without_a_sink_there_is_nothing_to_try(landfast: Run, folder: Path) -> None:
     (folder / "landfast.toml").write_text(SOURCE)
     assert "write one as [alerts.sinks.NAME]" in landfast("alerts", "test").err

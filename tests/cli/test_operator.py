@@ -181,7 +181,7 @@ def test_a_replay_of_what_is_done_says_that_nothing_runs_again(landfast: Run, cr
 def test_in_a_terminal_it_asks_first(landfast: Run, crowd: None, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(click, "confirm", lambda text, *, abort: asked.append((text, abort)))
+    monkeypatch.setattr(click, "confirm", lambda text, *, abort, err: asked.append((text, abort and err)))
     assert landfast("replay", "state:dead", "--force").out == "3 replayed\n"
     assert asked == [("3 events are dead. Run them AGAIN, with a second set of writes where it is done?", True)]
 

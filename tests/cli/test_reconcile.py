@@ -62,3 +62,15 @@ def test_a_provider_that_refuses_is_told_in_one_sentence(landfast: Run, provider
     assert "sk_wrong" not in ended.err
     failed = landfast("audit", "list", "--json").json["changes"][0]["ended"]
     assert (failed["result"], "401" in failed["what"]["error"]) == ("failed", True)
+
+
+def test_an_odd_answer_is_told_in_one_sentence(landfast: Run, provider: Provider, folder: Path) -> None:
+    settings = (folder / "landfast.toml").read_text()
+    (folder / "landfast.toml").write_text(settings.replace("listing = {", 'listing = { next = "url:next", more = "",'))
+    provider.answer = lambda *_: (200, {}, {"data": [], "next": "https://[oops/x"})  # type: ignore[method-assign]
+    for more in ((), ("--dry-run",)):
+        ended = landfast("reconcile", "shop", *more)
+        assert ended.code == 2
+        assert (
+            ended.err == "landfast: reconcile: the list leads to an address that is none; check next of its listing\n"
+        )

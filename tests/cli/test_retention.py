@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from landfast.app import Inbox
+from landfast.app.ballast import SUFFIX, Ballast
 from landfast.domain.lifecycle import State
 from landfast.domain.rates import Meter, Rate, minute_of
+from landfast.inboxes.sqlite import SqliteInbox
+from landfast.ledgers.sqlite import SqliteLedger
 from landfast.testing.factory import delivery, event_in
 from tests.cli.conftest import Run
 from tests.servers import Postgres
@@ -82,6 +87,46 @@ def test_it_does_not_guess_how_long_a_source_of_the_code_is_kept(landfast: Run, 
     for how in ((), ("--dry-run",), ("--now",)):
         refused = landfast("retention", "run", *how)
         assert (refused.code, "how long bank is kept" in refused.err, "--app" in refused.err) == (2, True, True)
+
+
+def test_on_a_full_disk_senders_wait_for_the_inbox_and_not_for_the_ledger(
+    landfast: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANDFAST_STORE", f"sqlite:{folder / 'inbox.db'}")
+    monkeypatch.setenv("LANDFAST_LEDGER", f"sqlite:{folder / 'ledger.db'}")
+    monkeypatch.setattr(Ballast, "is_needed", lambda _: True)
+    monkeypatch.setenv("LANDFAST_BALLAST", "4096")
+    assert landfast("migrate").code == 0
+    ballast = folder / f"inbox.db{SUFFIX}"
+    ballast.write_bytes(bytes(4096))
+    waits: dict[str, bool] = {}
+    retain, expire = SqliteInbox.retain, SqliteLedger.expire
+
+    async def watched_retain(inbox: SqliteInbox, *args: Any, **how: Any) -> Any:
+        waits["inbox"] = _is_locked(folder / "inbox.db-lock")
+        assert not ballast.exists()
+        return await retain(inbox, *args, **how)
+
+    async def watched_expire(ledger: SqliteLedger, *args: Any, **how: Any) -> Any:
+        waits["ledger"] = _is_locked(folder / "inbox.db-lock")
+        assert ballast.exists(), "whoever comes in now may fill the disk again"
+        return await expire(ledger, *args, **how)
+
+    monkeypatch.setattr(SqliteInbox, "retain", watched_retain)
+    monkeypatch.setattr(SqliteLedger, "expire", watched_expire)
+    ended = landfast("retention", "run", "--now", "--json")
+    assert (ended.code, ended.json["complete"]) == (0, True)
+    assert waits == {"inbox": True, "ledger": False}
+
+
+def _is_locked(path: Path) -> bool:
+    """As another process finds it, which wants to write."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def test_a_body_that_expired_says_so(landfast: Run, shop: None) -> None:

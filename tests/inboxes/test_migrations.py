@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,8 +13,11 @@ import pytest
 from landfast import sqlfiles
 from landfast.domain.census import SourceTally
 from landfast.domain.lifecycle import State
+from landfast.domain.outcome import Tries
 from landfast.inboxes.postgres import housekeeping
+from landfast.inboxes.postgres import rows as postgres_rows
 from landfast.inboxes.postgres.statements import MIGRATIONS
+from landfast.inboxes.sqlite import rows as sqlite_rows
 from landfast.ports.inbox import Inbox
 from landfast.testing.conformance.inbox.bench import claim, look
 from landfast.testing.factory import DELAY, deliveries, delivery
@@ -62,21 +65,25 @@ class OldPostgres(PostgresBench):
         return [json.loads(row) for row in await self.fetch(f"SELECT to_jsonb(t)::text FROM landfast.{table} AS t")]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def old(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[OldSqlite | OldPostgres]:
-    with monkeypatch.context() as patch:
-        bench: OldSqlite | OldPostgres
+async def migrated_so_far(request: pytest.FixtureRequest, sqlite: int, postgres: int) -> OldSqlite | OldPostgres:
+    """An inbox of the fixture's kind, with so many migrations and no more."""
+    bench: OldSqlite | OldPostgres
+    with pytest.MonkeyPatch.context() as patch:
         if request.param == "sqlite":
-            first = sqlfiles.migrations("landfast.inboxes.sqlite")[:1]
+            first = sqlfiles.migrations("landfast.inboxes.sqlite")[:sqlite]
             patch.setattr(sqlfiles, "migrations", lambda _package: first)
-            bench = OldSqlite(tmp_path / "inbox.db")
+            bench = OldSqlite(request.getfixturevalue("tmp_path") / "inbox.db")
         else:
-            patch.setattr(housekeeping, "MIGRATIONS", MIGRATIONS[:1])
+            patch.setattr(housekeeping, "MIGRATIONS", MIGRATIONS[:postgres])
             bench = OldPostgres(request.getfixturevalue("database"))
         await bench.inbox.open()
-        assert list(await bench.inbox.migrate()) == ["0001_inbox"]
+        assert len(await bench.inbox.migrate()) == (sqlite if request.param == "sqlite" else postgres)
+    return bench
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def old(request: pytest.FixtureRequest) -> AsyncIterator[OldSqlite | OldPostgres]:
+    bench = await migrated_so_far(request, sqlite=1, postgres=1)
     await bench.fill()
     yield bench
     await bench.close()
@@ -119,6 +126,36 @@ async def test_what_waited_before_the_migration_goes_on_after_it(old: Old) -> No
     await old.advance(DELAY + 1)
     assert {one.key for one in await claim(old.inbox, 50, limit=10)} == {"evt_0003", "evt_0005"}
     assert not (await old.inbox.record([delivery("evt_0000")]))[0].is_new
+
+
+@pytest.mark.parametrize("read", [sqlite_rows.tries, lambda text: postgres_rows.tries(text.encode())])
+def test_tries_that_an_earlier_or_a_later_landfast_stored_can_be_read(read: Callable[[str], Any]) -> None:
+    """The later one while a deployment is under way."""
+    assert read('{"mail":{"count":2,"spent":1.5,"due":null,"of_tomorrow":1}}') == {"mail": Tries(2, 1.5)}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def uncertain(request: pytest.FixtureRequest) -> AsyncIterator[OldSqlite | OldPostgres]:
+    """From before it was noted up to where a source is compared, with one that a run by hand may have left a gap in."""
+    bench = await migrated_so_far(request, sqlite=21, postgres=26)
+    if isinstance(bench, OldSqlite):
+        by_hand(bench.path, "INSERT INTO reconciliation (source, begun_at, since, ended_at) VALUES ('shop', 9, 8, 9)")
+    else:
+        moments = "('shop', now(), now() - interval '1 hour', now())"
+        await bench.fetch(
+            f"INSERT INTO landfast.reconciliation (source, begun_at, since, ended_at) VALUES {moments} RETURNING 1"
+        )
+    yield bench
+    await bench.close()
+
+
+async def test_of_a_source_that_was_compared_before_nobody_says_up_to_where(uncertain: Old) -> None:
+    (before,) = await uncertain.rows("reconciliation")
+    assert "0022_compared_until" in (names := await uncertain.inbox.migrate()) or "0027_compared_until" in names
+    (found,) = await uncertain.rows("reconciliation")
+    assert _same_columns([found], as_in=before) == [before]
+    (known,) = await uncertain.inbox.reconciliations()
+    assert (known.source, known.ended_at is None, known.compared_until) == ("shop", False, None)
 
 
 def _same_columns(rows: Sequence[dict[str, Any]], *, as_in: dict[str, Any]) -> list[dict[str, Any]]:

@@ -83,12 +83,36 @@ class Provider:
         return 200, {}, {"id": int(place[1:]), "request": {"headers": headers, "payload": event["payload"]}}
 
 
+def own_settings(provider: Provider, way: str, *, name: str = "acme") -> str:
+    """The tables of a sender of one's own, whose list is at `/own`. `way` is how one gets to its next page."""
+    return f"""
+[providers.{name}]
+signature = "header:Acme-Signature"
+key = "header:Acme-Event"
+type = "always:order"
+
+[sources.{name}]
+provider = "{name}"
+secrets = ["whsec_test_of_reconcile"]
+reconcile = "6h"
+
+[sources.{name}.listing]
+url = "{provider.url}/own?of={name}&from={{since}}"
+credential = "{CREDENTIAL}"
+items = "result.events"
+next = "{way}"
+time = "created"
+body = "event"
+headers = {{ Acme-Event = "{{id}}" }}
+"""
+
+
 @contextmanager
 def running(provider: Provider) -> Iterator[Provider]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status, headers, found = provider.answer(self.path, self.headers.get("Authorization"))
-            body = json.dumps(found, indent=1).encode()
+            body = found if isinstance(found, bytes) else json.dumps(found, indent=1).encode()
             self.send_response(status)
             for name, text in {**headers, "content-length": str(len(body))}.items():
                 self.send_header(name, text)

@@ -178,6 +178,16 @@ async def test_once_a_day_is_enough(both: Both) -> None:
     assert await due(now=both.clock.now())
 
 
+async def test_a_clock_that_was_ahead_puts_off_no_walk_through_the_ledger(both: Both) -> None:
+    due = partial(is_due, both.ledger, identity=both.identity, older_than=AGES.receipts)
+    both.clock.advance(365 * DAY_SECONDS)
+    await both.ledger_pass()
+    both.clock.advance(-365 * DAY_SECONDS)
+    assert await due(now=both.clock.now())
+    await both.ledger_pass()
+    assert not await due(now=both.clock.now())
+
+
 async def test_an_inbox_that_says_nothing_is_named_and_can_be_let_go_of(both: Both) -> None:
     stranger = InboxId(b"s" * 16)
     await both.ledger.bind(stranger)

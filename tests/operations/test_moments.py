@@ -37,9 +37,11 @@ async def test_a_wrong_secret_was_deployed(floor: Floor) -> None:
         await floor.send(200, secret="whsec_of_somebody_else_altogether")
         assert floor.answers == [401] * 200
         name = "requests to stripe"
-        check = (await floor.until(lambda found: found[name].found.startswith("200 of 200 ")))[name]
+        explained = (
+            "200 of 200 were refused in the last 10 minutes: no-secret-matches ("  # some time after the refusals
+        )
+        check = (await floor.until(lambda found: found[name].found.startswith(explained)))[name]
         assert check.level is Level.FAIL
-        assert "were refused in the last 10 minutes: no-secret-matches (" in check.found
         assert "none was ever taken in" in check.found
         assert "copy the signing secret" in check.fix
         now = await floor.look()

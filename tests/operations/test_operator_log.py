@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,15 @@ COPY = (
 )
 
 
+def forged(seq: int) -> str:
+    """bob is said to have erased something."""
+    return (
+        "INSERT INTO operator_log (seq, at, action, step, who, host, why, what, asked_by, digest)"
+        f" SELECT {seq}, at, 'erase', 'asked', 'bob', 'desk', 'framed', '{{}}', NULL, digest"
+        " FROM operator_log WHERE seq = 3"
+    )
+
+
 TAMPERED: list[tuple[list[str], str]] = [
     (["UPDATE operator_log SET who = 'eve' WHERE seq = 3"], "line 3 was changed"),
     (["UPDATE operator_log SET why = '' WHERE seq = 5"], "line 5 was changed"),
@@ -103,6 +112,11 @@ TAMPERED: list[tuple[list[str], str]] = [
     ),
     (["DELETE FROM operator_log_end"], "the key of the log is gone with its end"),
     (["DELETE FROM operator_log"], "line 1 is missing"),
+    ([forged(LINES + 1)], "line 9 was put there: the log ends with line 8"),
+    ([forged(1 << 40)], f"line {1 << 40} was put there: the log ends with line 8"),
+    ([forged((1 << 63) - 1)], f"line {(1 << 63) - 1} was put there"),
+    ([forged(0)], "line 0 was put there: the log begins with line 1"),
+    ([forged(-7)], "line -7 was put there"),
 ]
 """Edit, delete, insert, reorder, truncate; and the first bad line of each."""
 
@@ -176,6 +190,98 @@ async def test_a_log_that_was_put_back_as_a_whole_is_found_out_by_the_ledger_and
         "INSERT INTO operator_log SELECT * FROM operator_log_first WHERE seq = 3",
     )
     assert (await operator_log.verify(bench.inbox)).problem == "line 4 was changed, put there, or moved"
+
+
+@pytest.mark.req("R42")
+async def test_a_log_that_was_put_back_is_accepted_at_once_however_short_it_is(
+    bench: Bench, ledger: SqliteLedger
+) -> None:
+    inbox = await bench.inbox.identity()
+    known: dict[str, Any] = {"ledger": ledger, "inbox": inbox}
+    async with audited(bench.inbox, Action.REPLAY, who="ada"):
+        pass
+    await operator_log.anchor(bench.inbox, ledger, inbox)
+    await by_sql(bench, "CREATE TABLE operator_log_old AS SELECT * FROM operator_log_end")
+    for _ in range(2):
+        await work(bench)
+        await operator_log.anchor(bench.inbox, ledger, inbox)
+    await by_sql(
+        bench,
+        "DELETE FROM operator_log WHERE seq > 2",
+        "DELETE FROM operator_log_end",
+        "INSERT INTO operator_log_end SELECT * FROM operator_log_old",
+    )
+    assert "the ledger knows line 18" in (await operator_log.verify(bench.inbox, **known)).problem
+
+    accepted = await operator_log.accept(bench.inbox, ledger, inbox, who="ada", why="restored from the backup of 3:00")
+    assert (accepted.problem, accepted.lines, accepted.anchored) == ("", 4, 4)
+    assert [mark.seq for mark in await ledger.audit_marks(ledger_name(inbox))] == [4, 2]
+    (last, *_) = await operator_log.latest(bench.inbox, limit=1)
+    assert "line 3 is missing" in json.loads(last.asked.entry.what)["problem"]
+    # And from then on the ledger follows it again.
+    await work(bench)
+    assert await operator_log.anchor(bench.inbox, ledger, inbox) is not None
+    assert (await operator_log.verify(bench.inbox, **known)).problem == ""
+
+
+@pytest.mark.req("R42")
+async def test_a_log_that_begins_anew_is_accepted(bench: Bench, ledger: SqliteLedger) -> None:
+    """Of the first line, too, the ledger knows another."""
+    inbox = await bench.inbox.identity()
+    first = await bench.inbox.add_to_operator_log(Entry(Action.ERASE, Step.ASKED, "ada", "desk", "", "{}"))
+    await ledger.set_audit_mark(ledger_name(inbox), mark_of(first))
+    await by_sql(bench, "DELETE FROM operator_log", "DELETE FROM operator_log_end")
+    accepted = await operator_log.accept(bench.inbox, ledger, inbox, who="ada", why="the inbox is a new one")
+    assert (accepted.problem, accepted.lines, accepted.anchored) == ("", 2, 2)
+
+
+@pytest.mark.req("R42")
+async def test_a_line_that_was_put_outside_of_the_log_is_shown_to_nobody_and_the_ledger_never_knows_it(
+    bench: Bench, ledger: SqliteLedger
+) -> None:
+    inbox = await bench.inbox.identity()
+    await work(bench)
+    await by_sql(bench, forged(LINES + 1), forged(0))
+    assert {each.asked.entry.who for each in await operator_log.latest(bench.inbox, limit=99)} == {"ada"}
+    newest = await operator_log.anchor(bench.inbox, ledger, inbox)
+    assert newest is not None
+    assert (newest.seq, newest.entry.who) == (LINES, "ada")
+    assert [mark.seq for mark in await ledger.audit_marks(ledger_name(inbox))] == [LINES]
+
+
+@pytest.mark.req("R42")
+async def test_the_line_that_the_log_ends_with_is_not_made_known_after_it_was_changed(
+    bench: Bench, ledger: SqliteLedger, caplog: pytest.LogCaptureFixture
+) -> None:
+    inbox = await bench.inbox.identity()
+    await work(bench)
+    await by_sql(
+        bench, "UPDATE operator_log SET digest = (SELECT digest FROM operator_log WHERE seq = 5) WHERE seq = 8"
+    )
+    assert await operator_log.anchor(bench.inbox, ledger, inbox) is None
+    assert "operator_log_cut line=8" in caplog.text
+    assert list(await ledger.audit_marks(ledger_name(inbox))) == []
+
+
+@pytest.mark.req("R42")
+async def test_lines_that_are_added_while_somebody_verifies_are_no_tampering(bench: Bench) -> None:
+    await work(bench)
+    read = bench.inbox.operator_log
+
+    async def busy(*, after: int, upto: int, limit: int) -> Sequence[Line]:
+        found = await read(after=after, upto=upto, limit=limit)
+        if await _last(bench) < 4 * LINES:
+            await work(bench)
+        return found
+
+    bench.inbox.operator_log = busy  # type: ignore[method-assign]
+    assert (await operator_log.verify(bench.inbox)).problem == ""
+    assert await _last(bench) == 4 * LINES
+
+
+async def _last(bench: Bench) -> int:
+    end = await bench.inbox.operator_log_end()
+    return 0 if end is None else end.seq
 
 
 async def test_what_was_done_is_told_with_its_count_and_the_first_events(bench: Bench) -> None:

@@ -32,7 +32,7 @@ from landfast.sealing.master import new_master
 from landfast.testing.temporary import ShiftedClock
 from landfast.web.http.listener import listen
 from landfast.web.http.server import HttpServer
-from tests.operations.provider import CREDENTIAL, Provider, running
+from tests.operations.provider import CREDENTIAL, Provider, own_settings, running
 
 SECRET = "whsec_test_of_reconcile"
 SINCE = timedelta(hours=72)
@@ -302,10 +302,66 @@ async def test_a_list_that_leads_elsewhere_or_in_a_circle_is_not_followed(tmp_pa
         for link, problem in (
             ("https://elsewhere.example/x", "leads to another host"),
             ("/own", "leads back to a page"),
+            ("https://[oops/x", "leads to an address that is none; check next of its listing"),
+            (f"{provider.url}9999/x", "leads to an address that is none; check url and next of its listing"),
+            ("/own?é", "leads to an address that is none"),
+            ("/own with a gap", "leads to an address that is none"),
         ):
             provider.answer = lambda *_, link=link: (200, {}, {"result": {"events": []}, "links": {"next": link}})  # type: ignore[method-assign]
             with pytest.raises(UserError, match=problem):
                 await shop.reconcile(dry=True)
+
+
+@pytest.mark.parametrize("credential", ["sk_“quoted”", "sk_of\ntwo_lines"])
+async def test_a_credential_that_no_header_can_hold_is_told_and_not_quoted(
+    tmp_path: Path, provider: Provider, credential: str
+) -> None:
+    async with lite_shop(tmp_path, provider) as shop:
+        source = shop.inbox.sources["stripe"]
+        assert source.listing is not None
+        source.listing["credential"] = credential  # type: ignore[index]
+        with pytest.raises(UserError, match="its header cannot be sent; look for line breaks") as told:
+            await shop.reconcile()
+        async with shop.inbox.archive() as archive:
+            (left,) = await archive.reconciliations()
+        assert "sk_" not in f"{told.value} {left}"
+        assert (provider.asked, shop.clock.waited) == ([], [])  # nor is it tried again: it would be the same
+
+
+@pytest.mark.parametrize("page", [b"<html>Please sign in</html>", b"null", b'{"data": {}}', b"[]"])
+async def test_an_answer_that_is_no_list_is_not_taken_for_an_empty_one(
+    tmp_path: Path, provider: Provider, page: bytes
+) -> None:
+    provider.answer = lambda *_: (200, {}, page)  # type: ignore[method-assign]
+    async with lite_shop(tmp_path, provider) as shop:
+        with pytest.raises(UserError, match=r"the list cannot be read .*; check items = 'data' of its listing"):
+            await shop.reconcile()
+        provider.answer = lambda *_: (200, {}, b'{"has_more": false}')  # type: ignore[method-assign]
+        result = await shop.reconcile()
+        assert result is not None
+        assert result.listed == 0
+
+
+async def test_an_item_that_cannot_be_read_is_told_and_the_others_are_taken_in(
+    tmp_path: Path, provider: Provider
+) -> None:
+    odd = b'{"id": "a", "created": "\xff"}, {"id": "b", "created": 1e999}, 5, null, {}'
+    provider.events = [event(1), event(2)]
+    answer = provider.answer
+
+    def mixed(path: str, credential: str | None) -> Any:
+        status, headers, found = answer(path, credential)
+        listed = json.dumps(found).encode().replace(b'"data": [', b'"data": [' + odd + b", ", 1)
+        return status, headers, listed
+
+    provider.answer = mixed  # type: ignore[method-assign]
+    async with lite_shop(tmp_path, provider) as shop:
+        result = await shop.reconcile()
+        assert result is not None
+        assert (result.listed, result.taken) == (7, 2)
+        assert result.refused == result.missing - 2
+        told = [one.why_not for one in result.named]
+        assert told.count("the provider tells it in bytes that are no JSON") == 2
 
 
 @pytest.mark.req("R60")
@@ -317,28 +373,7 @@ async def test_a_sender_of_ones_own_is_described_in_the_settings(
 ) -> None:
     provider.style = style
     provider.events = [{"created": CREATED, "id": f"own_{number}", "event": {"total": 7.50}} for number in range(5)]
-    (tmp_path / "landfast.toml").write_text(
-        f"""
-[providers.acme]
-signature = "header:Acme-Signature"
-key = "header:Acme-Event"
-type = "always:order"
-
-[sources.acme]
-provider = "acme"
-secrets = ["{SECRET}"]
-reconcile = "6h"
-
-[sources.acme.listing]
-url = "{provider.url}/own?from={{since}}"
-credential = "{CREDENTIAL}"
-items = "result.events"
-next = "{way}"
-time = "created"
-body = "event"
-headers = {{ Acme-Event = "{{id}}" }}
-"""
-    )
+    (tmp_path / "landfast.toml").write_text(own_settings(provider, way))
     inbox = Inbox(tmp_path / "landfast.toml", store=f"sqlite:{tmp_path / 'inbox.db'}")
     await inbox.migrate()
     inbox.clock = QuickClock()
@@ -440,6 +475,8 @@ async def test_of_githubs_deliveries_the_bytes_are_put_together_again_until_the_
         ("stripe", {}, "credential is missing"),
         ("stripe", {"credential": "x", "itmes": "data"}, "there is no key 'itmes'; did you mean 'items'"),
         ("stripe", {"credential": "x", "url": "http://api.example.com/x"}, "url must be an address with https"),
+        ("stripe", {"credential": "x", "url": "https://[oops/x"}, "url must be an address with https"),
+        ("stripe", {"credential": "x", "url": "https://a.example:port/"}, "url must be an address with https"),
         ("stripe", {"credential": "x", "url": "https://a.example/?k={credential}"}, "must not hold the credential"),
         ("stripe", {"credential": "x", "next": "somewhere"}, "next is 'somewhere'; it is link"),
         ("stripe", {"credential": "x", "header": "Authorization: Bearer"}, "header must hold the credential"),

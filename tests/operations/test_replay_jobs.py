@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from landfast.domain.errors import UserError
+from landfast.domain.errors import InboxUnavailableError, UserError
 from landfast.domain.filter import Filter, parse
 from landfast.domain.ids import EventId
 from landfast.domain.job import Job, JobId, JobState, Plan
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.outcome import Claim, Tries
+from landfast.domain.summary import EventSummary
 from landfast.inboxes.sqlite import SqliteInbox
 from landfast.operations.replay_jobs import LEASE_SECONDS, STEP_EVENTS, begin, cancel, carry_out, find_job, reopen
 from landfast.ports.inbox import Inbox
@@ -31,6 +33,34 @@ CHANCE = SeededChance(5)
 
 class KilledHereError(BaseException):
     """As a kill -9: nobody hears of it."""
+
+
+class StandingClock(ManualClock):
+    """Whoever renews a lease sleeps until the time has come, and does not bring it about."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asleep: list[tuple[float, asyncio.Future[None]]] = []
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds < LEASE_SECONDS / 3:
+            self.advance(seconds)
+            await asyncio.sleep(0)
+            return
+        woken = asyncio.get_running_loop().create_future()
+        self._asleep.append((self.monotonic() + seconds, woken))
+        await woken
+
+    def advance(self, seconds: float) -> None:
+        super().advance(seconds)
+        for until, woken in self._asleep:
+            if until <= self.monotonic() and not woken.done():
+                woken.set_result(None)
+
+
+@pytest.fixture
+def clock() -> StandingClock:
+    return StandingClock()
 
 
 async def _begin(inbox: Inbox, chosen: Filter = DEAD, plan: Plan = PLAN) -> Job:
@@ -140,6 +170,68 @@ async def test_a_worker_that_stops_leaves_its_job_to_the_next_one(inbox: SqliteI
     assert ended is not None
     assert (ended.state, ended.replayed) == (JobState.FINISHED, STEP_EVENTS + 50)
     assert await carry_out(inbox, None, clock=clock, chance=CHANCE) is None
+
+
+@pytest.mark.req("R26")
+@pytest.mark.parametrize("outages", [0, 1])
+async def test_a_job_is_not_taken_from_a_worker_that_looks_for_longer_than_a_lease(
+    tmp_path: Path, clock: ManualClock, outages: int
+) -> None:
+    class Slow(SqliteInbox):
+        finds = 0
+        outages_left = outages
+
+        async def find(self, *args: Any, **how: Any) -> Sequence[EventSummary]:
+            self.finds += 1
+            assert self.finds < 10, "it does not come any further"
+            for seconds in (0, *4 * (LEASE_SECONDS / 3,)):
+                clock.advance(seconds)
+                for _ in range(5):  # the other worker looks for a job meanwhile
+                    await self.jobs(limit=1)
+            return await super().find(*args, **how)
+
+        async def hold_job(self, job: JobId, **how: Any) -> bool:
+            if self.outages_left:
+                self.outages_left -= 1
+                raise InboxUnavailableError("a moment of absence")
+            return await super().hold_job(job, **how)
+
+    async def work() -> list[Job]:
+        ended = []
+        while any(job.is_running for job in await inbox.jobs(limit=1)):
+            if job := await carry_out(inbox, None, clock=clock, chance=CHANCE):
+                ended.append(job)
+        return ended
+
+    inbox = Slow(str(tmp_path / "inbox.db"), clock=clock, chance=SeededChance())
+    await inbox.open()
+    await inbox.migrate()
+    await store(inbox, STEP_EVENTS + 50)
+    await settle_all(inbox, Signal.BURY)
+    await _begin(inbox, plan=replace(PLAN, is_background=True))
+    (ended,) = itertools.chain(*await asyncio.gather(work(), work()))
+    assert (ended.state, ended.replayed, ended.looked_at) == (JobState.FINISHED, STEP_EVENTS + 50, STEP_EVENTS + 50)
+    assert inbox.finds == 3
+    claims = await settle_all(inbox, Signal.FINISH)
+    assert [claim.run for claim in claims] == [2] * (STEP_EVENTS + 50)
+    await inbox.close()
+
+
+async def test_a_lease_is_renewed_no_longer_once_the_job_is_let_go_of(inbox: SqliteInbox, clock: StandingClock) -> None:
+    await store(inbox, 1)
+    await settle_all(inbox, Signal.BURY)
+    await _begin(inbox, plan=replace(PLAN, is_background=True))
+
+    def stop(job: Job) -> None:
+        if job.replayed:
+            clock.advance(LEASE_SECONDS / 3)  # a renewal is on its way
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await carry_out(inbox, None, clock=clock, chance=CHANCE, report=stop)
+    for _ in range(5):
+        (left,) = await inbox.jobs(limit=1)
+        assert left.waits_for_a_worker
 
 
 async def test_a_cancelled_job_stops_between_two_steps(tmp_path: Path, clock: ManualClock) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from landfast.intake.diagnosis.guesser import GUESSING_SECONDS, Guesser
+from landfast.intake.diagnosis.guesser import GUESSING_SECONDS, LONGEST_PAUSE_SECONDS, Guesser
 from landfast.intake.large import LINE_BYTES, LONGEST_REST_SECONDS, OTHERS_SHARE, SECONDS_BETWEEN_TURNS
 from landfast.web.http.newcomers import STRANGER_SECONDS, Newcomers
 from tests.intake.desk import body, source
@@ -240,4 +240,4 @@ def test_the_guesser_rests_between_guesses_for_twice_as_long_as_they_took(monkey
             guesser.rest()
 
     guesser._explain(explain)
-    assert slept == pytest.approx([OTHERS_SHARE * 1.5 * GUESSING_SECONDS, LONGEST_REST_SECONDS])
+    assert slept == pytest.approx([OTHERS_SHARE * 1.5 * GUESSING_SECONDS, LONGEST_PAUSE_SECONDS])

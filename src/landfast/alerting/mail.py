@@ -4,13 +4,32 @@ from __future__ import annotations
 
 import smtplib
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.utils import format_datetime
 
+from landfast import telemetry
 from landfast.alerting.content import Content, lines
 from landfast.alerting.http_post import POST_STEP_SECONDS, is_here, trusting
 from landfast.alerting.sink import SinkError, shown
+
+PERMANENT = 500
+"""What a server refuses with a code from here on it refuses for good; below, it may be asked again."""
+
+PARTLY_TRIES = 10
+"""Of a mail that some recipients have: an hour, at the courier's pauses, which is as long as servers put strangers off.
+What comes later of the same incident waits behind it, also for those who have it."""
+
+PARTLY_KEPT = 100
+"""Mails that are remembered as such: more incidents at once than anybody reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Partly:
+    have: frozenset[str] = frozenset()
+    """Recipients that the server has taken the mail for."""
+    tries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,24 +44,52 @@ class EmailSink:
     user: str = ""
     password: str = field(default="", repr=False)
     kind: str = "email"
+    _partly: dict[str, _Partly] = field(default_factory=dict, repr=False, compare=False)
+    """Mails that some have and others not yet, by their ids. Lost with the process: then all get it again, under the
+    same Message-ID."""
 
     def send(self, content: Content) -> str:
+        before = self._partly.get(content.id, _Partly())
+        left = [one for one in self.to if one not in before.have]
         try:
             with self._connected() as server:
                 if self.user:
                     server.login(self.user, self.password)
-                refused = server.send_message(mail(content, self.sender, self.to))
+                refused = server.send_message(mail(content, self.sender, self.to), to_addrs=left)
+        except smtplib.SMTPRecipientsRefused as error:
+            # Nobody has it, also of those whom the server was not asked about any more.
+            refused = dict.fromkeys(left, (421, b"")) | error.recipients
         except smtplib.SMTPResponseException as error:
-            told = error.smtp_error.decode("utf-8", "replace") if isinstance(error.smtp_error, bytes) else ""
-            raise SinkError(f"{error.smtp_code} {shown(told, [self.password])}".strip()) from None
-        except smtplib.SMTPRecipientsRefused:
-            raise SinkError(f"the server refuses all of {len(self.to)} recipients") from None
+            raise SinkError(self._told(error.smtp_code, error.smtp_error)) from None
         except smtplib.SMTPException as error:
             raise SinkError(type(error).__name__) from None
         except (OSError, ValueError) as error:
             told = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
             raise SinkError(f"no answer ({told})") from None
-        return f"250 taken for {len(self.to) - len(refused)} of {len(self.to)} recipients"
+        have = before.have.union(left).difference(refused)
+        return self._answer(content.id, _Partly(have, before.tries + 1), list(refused.values()))
+
+    def _answer(self, notice: str, now: _Partly, refusals: Sequence[tuple[int, bytes]]) -> str:
+        """SinkError while somebody shall be tried again."""
+        self._partly.pop(notice, None)
+        taken = f"250 taken for {len(now.have)} of {len(self.to)} recipients"
+        if not refusals:
+            return taken
+        code, reason = min(refusals)  # one that may go away comes first
+        told = f"the server refuses {len(refusals)} of {len(self.to)} recipients: {self._told(code, reason)}"
+        if not now.have:
+            raise SinkError(told)
+        if code < PERMANENT and now.tries < PARTLY_TRIES:
+            self._partly[notice] = now
+            while len(self._partly) > PARTLY_KEPT:
+                del self._partly[next(iter(self._partly))]
+            raise SinkError(told)
+        telemetry.warn("alert_recipients_refused", sink=self.name, notice=notice, error=told)
+        return f"{taken}; {told}"
+
+    def _told(self, code: int, reason: bytes | str) -> str:
+        text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else ""
+        return f"{code} {shown(text, [self.password])}".strip()
 
     def _connected(self) -> smtplib.SMTP:
         if self.is_tls:

@@ -1,8 +1,8 @@
 """Tell the user's own code of each dead letter: after the fact, at least once, and beside the processing of events.
 
-One worker at a time walks through the lines of history that made events dead letters, and keeps a message for each
-function in the same COMMIT that says how far it has come. Any worker that knows the function takes the message and
-calls it. Dead between the call and the end of the message: it is called again.
+For each function, one of the workers that know it walks through the lines of history that made events dead letters, and
+keeps a message for each in the same COMMIT that says how far it has come. Any worker that knows the function takes the
+message and calls it. Dead between the call and the end of the message: it is called again.
 """
 
 from __future__ import annotations
@@ -78,8 +78,9 @@ class DeadHooks:
 
     async def look(self) -> None:
         """Once: find who died, and tell those who wait."""
-        if await self._inbox.lead(TASK, who=self._who, lasting=LEAD_SECONDS) is not None:
-            for sink in self._hooks:
+        for sink in self._hooks:
+            # Each by itself: of two applications on one inbox, neither knows the functions of the other.
+            if await self._inbox.lead(f"{TASK}/{sink}", who=self._who, lasting=LEAD_SECONDS) is not None:
                 while await self._walk(sink):
                     pass
         while taken := await self._inbox.take_messages([*self._hooks], limit=CALLS_AT_ONCE, lease=self._lease()):

@@ -14,6 +14,7 @@ from landfast.config import Settings
 from landfast.operations.doctor.disk import Growth, examine_disks, growth, try_inbox, try_ledger
 from landfast.operations.doctor.flow import examine_flow
 from landfast.operations.doctor.readiness import examine_readiness
+from landfast.operations.doctor.reconciling import examine_reconciling
 from landfast.operations.status import Status, status
 from landfast.ports import inbox as ports
 from landfast.recovery.doctor import Check
@@ -38,10 +39,12 @@ async def _inbox(inbox: Inbox, archive: ports.Inbox) -> list[Check]:
     handlers = [handler.name for handler in inbox.registry.handlers]
     seen = await status(archive, now=now, sources=inbox.sources, handlers=handlers)
     declared = list(inbox.sources.values())
+    every = {source.name: source.reconcile for source in declared if source.reconcile is not None}
     return [
         await try_inbox(archive, inbox.chance, now),
         *examine_disks(_disks(inbox.settings, seen), grows=await _growth(inbox, archive)),
         *examine_flow(seen, sources=inbox.sources),
+        *(examine_reconciling(every, await archive.reconciliations(), now) if every else ()),
         *await examine_readiness(seen.processes, ask_ready, host=socket.gethostname()),
         *examine_production(inbox.settings, declared, inbox.registry, seen.processes, now.timestamp()),
     ]

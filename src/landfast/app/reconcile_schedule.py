@@ -15,10 +15,9 @@ from landfast.app.source_ages import ages_of
 from landfast.app.sources import profile_of
 from landfast.app.stores import open_inbox
 from landfast.config import Settings, SourceSettings
-from landfast.domain.errors import LandfastError
 from landfast.domain.micros import LONGEST_DELAY
 from landfast.domain.reconciliation import Reconciliation
-from landfast.operations.reconcile import GRACE_SECONDS, OVERLAP, reconcile
+from landfast.operations.reconcile import GRACE_SECONDS, UNSURE, due_since, reconcile
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Inbox
 from landfast.processing.handlers.registry import Registry
@@ -26,8 +25,6 @@ from landfast.processing.handlers.registry import Registry
 T = TypeVar("T")
 
 LOOK_EVERY_SECONDS = 60.0
-FIRST_WINDOW = timedelta(hours=72)
-"""How far the first run goes back: the three days for which most senders retry, and GitHub lists."""
 
 
 class Schedule:
@@ -56,25 +53,32 @@ class Schedule:
                 last = {each.source: each for each in await inbox.reconciliations()}
                 now = self._clock.now()
                 due = [name for name in self._sources if _is_due(last.get(name), self._sources[name], now)]
-                if due:  # one for each look: the tally of a boot ends once
-                    await self._reconcile(inbox, self._sources[due[0]], last.get(due[0]), now)
-        except LandfastError as error:
+                for name in due:
+                    if await self._reconcile(inbox, self._sources[name], last.get(name), now):
+                        break  # one for each look: the tally of a boot ends once
+        except Exception as error:  # noqa: BLE001 - what is wrong with one look must not end all of them
             telemetry.warn("reconcile_failed", source="", error=error, retry_seconds=LOOK_EVERY_SECONDS)
 
     async def _reconcile(
         self, inbox: Inbox, source: SourceSettings, last: Reconciliation | None, now: datetime
-    ) -> None:
+    ) -> bool:
+        """Whether it was tried. What cannot even be asked must not keep those from their turn that come after it."""
+        is_tried = False
         try:
             memory = ages_of(source, profile_of(source), self._settings).memory
-            since = _since(last, now, most=timedelta(seconds=min(memory, LONGEST_DELAY)))
+            since = _since(last, now, memory=timedelta(seconds=min(memory, LONGEST_DELAY)))
             asked = asked_of(source, self._settings, self._registry, since=since, now=now, dry=False)
+            is_tried = True
             result = await reconcile(inbox, asked, clock=self._clock, chance=self._chance)
-        except LandfastError as error:
-            telemetry.warn("reconcile_failed", source=source.name, error=error, retry_seconds=GRACE_SECONDS)
-            return
-        if result is not None:
-            counts = {"listed": result.listed, "missing": result.missing, "taken": result.taken}
-            telemetry.info("reconciled", source=source.name, **counts)
+        except Exception as error:  # noqa: BLE001 - a provider may answer anything, and others have their turn, too
+            retry = GRACE_SECONDS if is_tried else LOOK_EVERY_SECONDS
+            telemetry.warn("reconcile_failed", source=source.name, error=error, retry_seconds=retry)
+            return is_tried
+        if result is None:  # another process was faster
+            return False
+        counts = {"listed": result.listed, "missing": result.missing, "taken": result.taken}
+        telemetry.info("reconciled", source=source.name, **counts)
+        return True
 
 
 @asynccontextmanager
@@ -95,12 +99,14 @@ def _is_due(last: Reconciliation | None, source: SourceSettings, now: datetime) 
         return True
     if last.ended_at is None:  # somebody is at it, or was interrupted
         return last.held_until is None or last.held_until <= now
-    return last.begun_at + timedelta(seconds=source.reconcile or 0.0) <= now
+    if last.compared_until is None:  # it was a run by hand, of a shorter time than the first one has to go back
+        return True
+    return last.compared_until + UNSURE + timedelta(seconds=source.reconcile or 0.0) <= now
 
 
-def _since(last: Reconciliation | None, now: datetime, *, most: timedelta) -> datetime:
-    """Back to where the last one began that came to its end; one that was interrupted goes on."""
-    if last is None:
-        return now - min(FIRST_WINDOW, most)
-    since = last.since if last.ended_at is None else last.begun_at - OVERLAP - timedelta(seconds=GRACE_SECONDS)
-    return max(since, now - most)
+def _since(last: Reconciliation | None, now: datetime, *, memory: timedelta) -> datetime:
+    """Back to where the source is compared; one that was interrupted goes on, and may go back further."""
+    since = due_since(None if last is None else last.compared_until, now=now, memory=memory)
+    if last is None or last.ended_at is not None:
+        return since
+    return max(min(since, last.since), now - memory)

@@ -6,13 +6,14 @@ import os
 from collections import ChainMap
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from landfast.app.source_ages import ages_of
 from landfast.app.sources import profile_of, source_of, wants_of
 from landfast.config import Settings, SourceSettings
 from landfast.config.dotenv import dotenv
 from landfast.domain.errors import UserError
+from landfast.domain.micros import LONGEST_DELAY
 from landfast.domain.patterns import matches
 from landfast.operations.reconcile import Asked
 from landfast.processing.handlers.registry import Registry
@@ -45,6 +46,8 @@ def asked_of(
         credential=_credential(settings, listing, overall),
         wants=_wanted(patterns, wants_of(settings).ignores),
         since=since,
+        asked_at=now,
+        memory=timedelta(seconds=min(memory, LONGEST_DELAY)),
         is_dry=dry,
     )
 

@@ -21,11 +21,11 @@ LOOK_EVERY_SECONDS = 60.0
 PASS_EVERY_SECONDS = 6 * 3_600.0
 """Between the end of a pass and the next one."""
 
-PASS_SECONDS = 600.0
+PASS_SECONDS = 6 * 3_600.0
 """That one pass may take. What is left then is begun with a minute later."""
 
-PASS_SHARE = 0.2
-"""Of the time: nobody's claim or record should feel it."""
+PASS_SHARE = 0.01
+"""Of the time, at first: more than that is what the slowest hundredth of the claims and records would feel."""
 
 
 def retention_of(settings: Settings, sources: Iterable[SourceSettings]) -> Retention:

@@ -11,10 +11,11 @@ from landfast.domain.errors import UserError
 
 
 def confirm(command: str, question: str, *, refusal: str) -> None:
-    """Ask; without a terminal refuse, and say what to add."""
+    """Ask; without a terminal refuse, and say what to add. The question goes to stderr: stdout is for the result, which
+    a program may be reading while somebody sits at the keyboard."""
     if not sys.stdin.isatty():
         raise UserError(f"{command}: {refusal}")
-    click.confirm(question, abort=True)
+    click.confirm(question, abort=True, err=True)
 
 
 def confirm_many(command: str, count: int, state: str, *, verb: str, meant: str) -> None:

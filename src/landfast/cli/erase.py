@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 
 import click
 
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
+from landfast.cli.asking import confirm
 from landfast.cli.no_event import NoEventError
 from landfast.cli.options import app_option, find_inbox, json_option, note_unknown_source, operator, run, why_option
 from landfast.cli.output import counted, say, say_json
-from landfast.domain.errors import UserError
-from landfast.domain.filter import Filter, parse
+from landfast.domain.filter import Filter, joined, parse
 from landfast.operations import erasing
 from landfast.recovery.erase import Report
 from landfast.recovery.find import find_event
@@ -48,7 +47,7 @@ def erase(
         return _say_report(*run(_again(inbox, why)), as_json=as_json)
     if len(what) == 1 and ":" not in what[0]:
         return _one(inbox, what[0], why, dry=dry_run, yes=yes, as_json=as_json)
-    chosen = parse(" ".join(what), now=datetime.now(UTC))
+    chosen = parse(joined(what), now=datetime.now(UTC))
     note_unknown_source(inbox, chosen)
     count = run(_count(inbox, chosen))
     if dry_run:
@@ -56,7 +55,7 @@ def erase(
         return 0
     if count and not yes:
         _confirm(count)
-    return _say_report(*run(_erase_all(inbox, chosen, why, asked=" ".join(what))), as_json=as_json)
+    return _say_report(*run(_erase_all(inbox, chosen, why, asked=joined(what))), as_json=as_json)
 
 
 def _one(inbox: Inbox, name: str, why: str, *, dry: bool, yes: bool, as_json: bool) -> int:
@@ -73,9 +72,11 @@ def _one(inbox: Inbox, name: str, why: str, *, dry: bool, yes: bool, as_json: bo
 
 def _confirm(count: int) -> None:
     match, them = ("matches", "it") if count == 1 else ("match", "them")
-    if not sys.stdin.isatty():
-        raise UserError(f"erase: {counted(count)} {match}; add --yes to erase {them} without being asked")
-    click.confirm(f"{counted(count)} {match}. Erase {them} for good?", abort=True)
+    confirm(
+        "erase",
+        f"{counted(count)} {match}. Erase {them} for good?",
+        refusal=f"{counted(count)} {match}; add --yes to erase {them} without being asked",
+    )
 
 
 async def _state_of(inbox: Inbox, name: str) -> str | None:

@@ -20,7 +20,7 @@ from landfast.cli.options import app_option, find_inbox, json_option, note_unkno
 from landfast.cli.output import counted, safe, say, say_json
 from landfast.config import nearest
 from landfast.domain.errors import UserError
-from landfast.domain.filter import parse
+from landfast.domain.filter import joined, parse
 from landfast.domain.ids import EventId
 from landfast.domain.operator_log import Action
 from landfast.operations.operator_log import audited
@@ -81,7 +81,7 @@ async def _chosen(inbox: Inbox, archive: Archive, what: tuple[str, ...]) -> list
             raise NoEventError(what[0])
         must_have_body(record, "events export")
         return [record.summary.event_id]
-    wanted = parse(" ".join(what), now=datetime.now(UTC))
+    wanted = parse(joined(what), now=datetime.now(UTC))
     note_unknown_source(inbox, wanted)
     return await matching(archive, wanted)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 
 import click
 
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
+from landfast.cli.asking import confirm_many
 from landfast.cli.events import CUT, Page, cells, find_events
 from landfast.cli.groups import ListsByDefault
 from landfast.cli.no_event import NoEventError
@@ -22,9 +22,8 @@ from landfast.cli.options import (
     run,
     why_option,
 )
-from landfast.cli.output import counted, say, say_json, say_table
-from landfast.domain.errors import UserError
-from landfast.domain.filter import Filter
+from landfast.cli.output import say, say_json, say_table
+from landfast.domain.filter import Filter, joined
 from landfast.domain.lifecycle import State
 from landfast.operations import one_event as operations
 from landfast.recovery import held as recovery
@@ -51,7 +50,7 @@ def held() -> None:
 @json_option
 def list_(*, terms: tuple[str, ...], limit: int, after: str | None, app: str | None, as_json: bool) -> None:
     """Held events that match, newest first, and why: source:stripe since:2h"""
-    wanted = recovery.wanted(" ".join(terms), now=datetime.now(UTC))
+    wanted = recovery.wanted(joined(terms), now=datetime.now(UTC))
     if found := find_events(find_inbox(app), wanted, Page(limit, after), as_json=as_json):
         rows = [cells(event) | {"occurred": event.occurred_at} for event in found]
         say_table(HEADINGS, [[row[heading] for heading in HEADINGS] for row in rows], cut=CUT, spare=SPARE)
@@ -111,15 +110,16 @@ def _decide(
     inbox = find_inbox(app)
     if len(what) == 1 and ":" not in what[0]:
         return _one(inbox, decision, what[0], why, dry=dry, as_json=as_json)
-    chosen = recovery.wanted(" ".join(what), now=datetime.now(UTC))
+    chosen = recovery.wanted(joined(what), now=datetime.now(UTC))
     note_unknown_source(inbox, chosen)
     count = run(_count(inbox, chosen))
     if dry:
         _say({f"would_{decision}": count}, f"{count:,} would be {DONE[decision]}", as_json=as_json)
         return 0
     if count and not yes:
-        _confirm(decision, count)
-    decided = run(_decide_all(inbox, chosen, decision, why, asked=" ".join(what))) if count else 0
+        meant = "Process them" if decision is Decision.ADMIT else "Make them dead"
+        confirm_many(f"held {decision}", count, "held", verb=decision, meant=meant)
+    decided = run(_decide_all(inbox, chosen, decision, why, asked=joined(what))) if count else 0
     _say({DONE[decision]: decided}, f"{decided:,} {DONE[decision]}", as_json=as_json)
     return 0
 
@@ -136,16 +136,6 @@ def _one(inbox: Inbox, decision: Decision, name: str, why: str, *, dry: bool, as
     text = DONE[decision] if decided else f"it is {found}, not held"
     _say({DONE[decision]: int(decided), "state": found}, text, as_json=as_json)
     return 0 if decided else NEGATIVE
-
-
-def _confirm(decision: Decision, count: int) -> None:
-    match, are, them = ("matches", "is", "it") if count == 1 else ("match", "are", "them")
-    if not sys.stdin.isatty():
-        raise UserError(
-            f"held {decision}: {counted(count)} {match}; add --yes to {decision} {them} without being asked"
-        )
-    meant = f"Process {them}" if decision is Decision.ADMIT else f"Make {them} dead"
-    click.confirm(f"{counted(count)} {are} held. {meant}?", abort=True)
 
 
 async def _count(inbox: Inbox, chosen: Filter) -> int:

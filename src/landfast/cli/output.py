@@ -13,6 +13,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from landfast.domain.json_numbers import finite
+
 LINES = frozenset("\n\t")
 GAP = "  "
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
@@ -38,7 +40,7 @@ def say(text: str = "") -> None:
 
 def say_json(value: Any) -> None:
     # ASCII only: what a terminal would obey arrives as \u escapes, and a reader gets it back exactly.
-    click.echo(json.dumps(value, default=_plain, ensure_ascii=True))
+    click.echo(json.dumps(finite(value), default=_plain, ensure_ascii=True, allow_nan=False))
 
 
 def say_table(

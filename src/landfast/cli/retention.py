@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
+from contextlib import AsyncExitStack
 from typing import Any
 
 import click
@@ -119,8 +119,9 @@ async def _run(inbox: Inbox, kept: Retention, progress: _Progress, app: str | No
     try:
         async with inbox.stores() as stores:
             await _refuse_to_guess(stores.inbox, inbox, app)
-            around = nullcontext() if disk is None else disk.around(stores.inbox)
-            async with around:
+            async with AsyncExitStack() as alone:
+                if disk is not None:
+                    await alone.enter_async_context(disk.around(stores.inbox))
                 return await run_pass(
                     stores.inbox,
                     stores.ledger,
@@ -130,6 +131,8 @@ async def _run(inbox: Inbox, kept: Retention, progress: _Progress, app: str | No
                     chance=inbox.chance,
                     who=operator(),
                     is_urgent=is_urgent,
+                    # What the ledger forgets makes no room in the inbox, and a large one takes long: senders come in.
+                    before_ledger=alone.aclose,
                     report=progress.show,
                 )
     except StoreError as error:

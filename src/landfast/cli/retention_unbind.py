@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from landfast.app import Inbox
 from landfast.cli import NEGATIVE
+from landfast.cli.asking import confirm
 from landfast.cli.options import app_option, find_inbox, json_option, operator, run
 from landfast.cli.output import say, say_json
 from landfast.domain.errors import UserError
@@ -30,9 +29,8 @@ def unbind(*, inbox: str, yes: bool, app: str | None, as_json: bool) -> int:
     except ValueError:
         raise UserError(f"unbind: {inbox!r} is no id of an inbox; `landfast retention run` names them") from None
     if not yes:
-        if not sys.stdin.isatty():
-            raise UserError("unbind: add --yes to let go of it without being asked")
-        click.confirm(f"Is the inbox {inbox} gone for good?", abort=True)
+        question = f"Is the inbox {inbox} gone for good?"
+        confirm("unbind", question, refusal="add --yes to let go of it without being asked")
     was_bound = run(_unbind(find_inbox(app), named))
     if as_json:
         say_json({"unbound": was_bound})

@@ -9,7 +9,7 @@ import click
 
 from landfast.cli.options import app_option, find_inbox, run
 from landfast.domain.errors import UserError
-from landfast.domain.filter import parse
+from landfast.domain.filter import joined, parse
 
 
 @click.command(epilog="Example: landfast top state:dead since:2h")
@@ -25,7 +25,7 @@ def top(*, filter_: tuple[str, ...], app: str | None) -> None:
     except ImportError:
         raise UserError("top: it needs the package textual; install it with: pip install 'landfast[top]'") from None
     inbox = find_inbox(app)
-    text = " ".join(filter_)
+    text = joined(filter_)
     parse(text, now=inbox.clock.now())  # a mistake is said before the screen is taken
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UserError("top: it needs a terminal; for scripts there is landfast status --json")

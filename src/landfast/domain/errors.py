@@ -24,7 +24,8 @@ LandfastError
 ├── StoreError             a database's, or a journal's
 │   ├── UnavailableError        it cannot take deliveries now; another may
 │   │   ├── InboxUnavailableError   down, full, read-only, or its schema is broken
-│   │   └── JournalUnavailableError the same of a spool or a broker
+│   │   ├── JournalUnavailableError the same of a spool or a broker
+│   │   └── PartUnavailableError    it cannot take a part of them now; the others it may
 │   ├── TookTooLongError        an operator's question took longer than anybody waits for it
 │   ├── RowRefusedError         the database refuses this row, whoever asks
 │   ├── SealedError             it is sealed, and does not open
@@ -49,6 +50,7 @@ from __future__ import annotations
 
 from landfast.domain import answer
 from landfast.domain.answer import Answer
+from landfast.domain.ids import EventId
 
 
 class LandfastError(Exception):
@@ -192,6 +194,14 @@ class InboxUnavailableError(UnavailableError):
 
 class JournalUnavailableError(UnavailableError):
     """The spool is full or failing, or the broker does not answer."""
+
+
+class PartUnavailableError(UnavailableError):
+    """A broker cannot hold a part of what came, and the inbox, which would, is away. Only that part is answered 503."""
+
+    def __init__(self, reason: str, *, events: frozenset[EventId]) -> None:
+        super().__init__(reason)
+        self.events = events
 
 
 class TookTooLongError(StoreError):

@@ -35,3 +35,5 @@ class Reconciliation:
     """Until then nobody else begins: somebody is at it, or has just failed."""
     error: str = ""
     is_running: bool = False
+    compared_until: datetime | None = None
+    """Up to where all runs together have compared the source, without a gap; None where no run went back far enough."""

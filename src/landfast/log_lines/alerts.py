@@ -24,6 +24,13 @@ ALERTS: Mapping[str, Line] = MappingProxyType(
         "alert_lost": line(
             ERROR, "sink notice error", "A notice was given up.", "`landfast alerts list` still has it; mend the sink."
         ),
+        "alert_recipients_refused": line(
+            WARNING,
+            "sink notice error",
+            "The mail server has taken a notice for some recipients, and refuses others for good, or has refused them"
+            " for an hour: they do not get it.",
+            "Read what the server says; correct `to` of the sink.",
+        ),
         "alert_not_made": line(ERROR, "sink", "A notice met a bug of ours, or of a library; it is tried again."),
         "alert_sink_unusable": line(
             ERROR, "sink error", "A sink cannot be used as it is set; all others are.", "Read the error."

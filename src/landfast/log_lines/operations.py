@@ -24,8 +24,8 @@ OPERATIONS: Mapping[str, Line] = MappingProxyType(
         "operator_log_cut": line(
             ERROR,
             "line fix",
-            "The ledger knows a line of the operator log that is not there: it was cut or changed, or the inbox was"
-            " restored.",
+            "The ledger knows a line of the operator log that is not there, or the line that it ends with is not: it"
+            " was cut or changed, or the inbox was restored.",
             "`landfast audit verify`; after a restore, `landfast audit accept --why ...`.",
         ),
         "operator_log_not_looked_at": line(WARNING, "error", "The operator log could not be read; it is tried again."),

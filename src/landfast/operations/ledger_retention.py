@@ -65,9 +65,10 @@ async def expire_ledger(
 
 
 async def is_due(ledger: ExpiringLedger, *, identity: InboxId, older_than: float, now: datetime) -> bool:
-    """A walk through a whole ledger is worth it once a day."""
+    """A walk through a whole ledger is worth it once a day; and at once where the last one was made by a clock that was
+    ahead, or for a younger age."""
     spoken = (await ledger.kept_to()).get(identity)
-    return spoken is None or not math.isfinite(older_than) or now - timedelta(seconds=older_than) - spoken >= DAY
+    return spoken is None or not math.isfinite(older_than) or abs(now - timedelta(seconds=older_than) - spoken) >= DAY
 
 
 async def _name_living(
@@ -81,7 +82,8 @@ async def _name_living(
     after its event came, so those of younger events are younger, too."""
     named = 0
     async for found in inbox.living(older_than=older_than, chunk=NAMED_AT_ONCE):
-        await ledger.keep(identity, [receipt_digest(identity, source, key) for source, key in found])
+        if found:
+            await ledger.keep(identity, [receipt_digest(identity, source, key) for source, key in found])
         named += len(found)
         await rest()
     return named

@@ -38,6 +38,9 @@ WHY_CHARACTERS = 2_000
 READ_AT_ONCE = 1_000
 """Lines looked at in one statement: some milliseconds."""
 
+LEAST_SEQ, MOST_SEQ = -(1 << 63), (1 << 63) - 1
+"""Numbers that the column of a line's number takes, and so whoever puts one there by hand."""
+
 
 class Audit:
     """What came of a change, as it goes on."""
@@ -137,8 +140,10 @@ async def verify(
     anchored = marks[0].seq if marks else None
     known = {mark.seq: mark for mark in marks}
     is_expected, last = expect is None, None
+    for stray in await log.operator_log(after=LEAST_SEQ, upto=0, limit=1):
+        return Verified(0, None, f"line {stray.seq} was put there: the log begins with line 1", anchored)
     # Without an end, all there is: somebody has taken the end away. What is added while we read comes behind it.
-    upto = (1 << 62) if end is None else end.seq
+    upto = MOST_SEQ if end is None else end.seq
     while lines := await log.operator_log(after=chain.seq, upto=upto, limit=READ_AT_ONCE):
         if key is None:
             return Verified(0, None, "line 1 cannot be checked: the key of the log is gone with its end", anchored)
@@ -149,7 +154,7 @@ async def verify(
                 return Verified(line.seq, last, f"line {line.seq} is another one than the ledger knows", anchored)
             is_expected = is_expected or line.digest == expect
             last = line.digest
-    problem = chain.ended()
+    problem = chain.ended() or await _behind_the_end(log, chain.seq)
     if not problem and anchored is not None and anchored > chain.seq:
         problem = f"line {chain.seq + 1} is missing: the ledger knows line {anchored}; the log was cut, or restored"
     if not problem and not is_expected:
@@ -157,18 +162,35 @@ async def verify(
     return Verified(chain.seq, last, problem, anchored)
 
 
+async def _behind_the_end(log: OperatorLog, seq: int) -> str:
+    """A sentence about the first line after `seq` that the log did not grow by. Whoever adds one moves the end with it:
+    so the lines are read first, and an end that is read later is never before any of them."""
+    while lines := await log.operator_log(after=seq, upto=MOST_SEQ, limit=READ_AT_ONCE):
+        end = await log.operator_log_end()
+        last = 0 if end is None else end.seq
+        for line in lines:
+            if line.seq > last:
+                return f"line {line.seq} was put there: the log ends with line {last}"
+        seq = lines[-1].seq
+    return ""
+
+
 async def anchor(log: OperatorLog, ledger: Audited, inbox: InboxId) -> Line | None:
-    """Have the ledger know the newest line; that line, if it is news. Never in the place of what it knows already: a
-    log that was cut would look whole again."""
-    newest = next(iter(await log.latest_operations(limit=1)), None)
-    if newest is None:
+    """Have the ledger know the line that the log ends with; that line, if it is news. Never in the place of what it
+    knows already: a log that was cut would look whole again. Nor one that stands behind the end: that is nobody's."""
+    end = await log.operator_log_end()
+    if end is None:
         return None
     name = ledger_name(inbox)
     known = next(iter(await ledger.audit_marks(name)), None)
-    if known == mark_of(newest):
+    if known == mark_of(end):
         return None
     if known is not None and not await _has(log, known.seq, known.nonce):
         telemetry.error("operator_log_cut", line=known.seq, fix="landfast audit verify")
+        return None
+    newest = next(iter(await log.operator_log(after=end.seq - 1, upto=end.seq, limit=1)), None)
+    if newest is None or mark_of(newest) != mark_of(end):
+        telemetry.error("operator_log_cut", line=end.seq, fix="landfast audit verify")
         return None
     # Crash before it: the next one does it.
     await ledger.set_audit_mark(name, mark_of(newest))
@@ -183,9 +205,10 @@ async def accept(log: OperatorLog, ledger: Audited, inbox: InboxId, *, who: str,
         pass
     name = ledger_name(inbox)
     others = [mark.seq for mark in await ledger.audit_marks(name) if not await _has(log, mark.seq, mark.nonce)]
-    if others:  # a mark takes those beyond it away
-        (before,) = await log.operator_log(after=max(0, min(others) - 2), upto=max(1, min(others) - 1), limit=1)
-        await ledger.set_audit_mark(name, mark_of(before))
+    if others:  # a mark takes those beyond it away, and one of line 1 the one that was known of it
+        # A log that was put back may end long before them, and one that is broken may have no line there at all.
+        for before in await log.latest_operations(limit=1, before=max(2, min(others))):
+            await ledger.set_audit_mark(name, mark_of(before))
     (newest,) = await log.latest_operations(limit=1)
     await ledger.set_audit_mark(name, mark_of(newest))
     return await verify(log, ledger=ledger, inbox=inbox)

@@ -8,8 +8,8 @@ job replays each event once at most.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -153,13 +153,36 @@ async def carry_out(
         return None
     carrier = _Carrier(inbox, taken, token, clock, report)
     try:
-        await carrier.run()
+        async with _held(inbox, taken.id, token, clock):
+            await carrier.run()
     except BaseException as error:
         with suppress(StoreError):
             await carrier.let_go(error)
         raise
     (ended,) = await inbox.jobs(limit=1, job=taken.id)
     return ended
+
+
+@asynccontextmanager
+async def _held(inbox: Inbox, job: JobId, token: Token, clock: Clock) -> AsyncIterator[None]:
+    """The lease does not run out within the block. To find the next events in a large inbox takes longer than a lease,
+    and so does the pause of a low rate: workers would take the job from each other, and none would come any further."""
+    holding = asyncio.create_task(_hold(inbox, job, token, clock), name="landfast replay lease")
+    try:
+        yield
+    finally:
+        # It is over before the job is let go of, so that it never renews what is left to others.
+        holding.cancel()
+        await asyncio.wait([holding])
+
+
+async def _hold(inbox: Inbox, job: JobId, token: Token, clock: Clock) -> None:
+    """Until the job is no longer ours; whoever carries it out hears that at the next step."""
+    is_ours = True
+    while is_ours:
+        await clock.sleep(LEASE_SECONDS / 3)  # so that two of them may fail
+        with suppress(StoreError):
+            is_ours = await inbox.hold_job(job, token=token, lease=LEASE_SECONDS)
 
 
 @dataclass(slots=True)

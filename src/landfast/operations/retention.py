@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -21,6 +21,7 @@ from landfast.domain.operator_log import Action
 from landfast.domain.retention import Count, Counts, Retention, Step
 from landfast.operations.ledger_retention import expire_ledger, is_due
 from landfast.operations.operator_log import audited
+from landfast.operations.pace import Pace
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Inbox
 from landfast.ports.ledger import Ledger
@@ -63,6 +64,10 @@ class Pass:
 Report = Callable[[Pass], None]
 
 
+async def _nothing() -> None:
+    pass
+
+
 async def preview(inbox: Inbox, retention: Retention) -> Counts:
     """What a pass would remove from the inbox now; nothing is changed. What was not proven yet is taken for proven."""
     return await inbox.expiring(retention, proven=await inbox.newest_line())
@@ -81,16 +86,21 @@ async def run_pass(
     seconds: float = math.inf,
     who: str = "",
     is_urgent: bool = False,
+    before_ledger: Callable[[], Awaitable[None]] = _nothing,
     report: Report = lambda _: None,
 ) -> Pass | None:
-    """None where another pass is under way, or the last one ended less than `every` seconds ago. It works for this
-    `share` of the time, and on the inbox no longer than `seconds`. What is urgent takes the turn from another pass,
-    and removes what is not proven, too. Cancel it to stop it: it stops between two steps, or undoes the one that it is
-    in. Where an operator asks for it, `who` is named in the operator log."""
+    """None where another pass is under way, or the last one ended less than `every` seconds ago. It begins with this
+    `share` of the time, and works on the inbox no longer than `seconds`. What is urgent takes the turn from another
+    pass, and removes what is not proven, too. Once the inbox is done, and before the ledger is walked through,
+    `before_ledger` is awaited. Cancel it to stop it: it stops between two steps, or undoes the one that it is in. Where
+    an operator asks for it, `who` is named in the operator log."""
     holder, until = chance.bytes(8), clock.monotonic() + seconds
     if not await inbox.take_retention_turn(holder, every=every, lasting=TURN_SECONDS, is_urgent=is_urgent):
         return None
-    work = _Work(inbox, ledger, retention, identity, clock, chance, holder, share, report, until, is_urgent)
+    pace = Pace(clock, share)
+    work = _Work(
+        inbox, ledger, retention, identity, clock, chance, holder, pace, report, until, is_urgent, before_ledger
+    )
     holding = asyncio.create_task(_hold(inbox, holder))
     try:
         if who:
@@ -114,15 +124,12 @@ class _Work:
     clock: Clock
     chance: Chance
     holder: bytes
-    share: float
+    pace: Pace
     report: Report
     until: float
     is_urgent: bool
+    before_ledger: Callable[[], Awaitable[None]]
     done: Pass = field(default_factory=Pass)
-    rested_at: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.rested_at = self.clock.monotonic()
 
     async def run(self) -> None:
         proven = await self._proven()
@@ -134,11 +141,12 @@ class _Work:
                 self.done = replace(self.done, left=(*self.done.left, str(error)))
                 return
             if step is None:
+                await self.before_ledger()
                 await self._forget_receipts()
                 self.done = replace(self.done, is_complete=True)
                 return
             self._add(step)
-            await self._rest()
+            await self.pace.rest()
 
     async def _proven(self) -> int:
         """Up to which line of history. What is urgent does not wait for a proof: a full disk lets nothing more in."""
@@ -159,7 +167,7 @@ class _Work:
             identity=self.identity,
             ages=LedgerAges(receipts=older_than, dead_effects=max(ages.dead for ages in self.retention.all)),
             now=now,
-            rest=self._rest,
+            rest=self.pace.rest,
             report=self._tell_ledger,
         )
         others = [SILENT.format(other.hex()) for other in found.silent]
@@ -186,12 +194,6 @@ class _Work:
             left=(*self.done.left, step.what) if step.is_left else self.done.left,
         )
         self.report(self.done)
-
-    async def _rest(self) -> None:
-        """So that it takes its share of the time and no more."""
-        if self.share < 1:
-            await self.clock.sleep((self.clock.monotonic() - self.rested_at) * (1 / self.share - 1))
-        self.rested_at = self.clock.monotonic()
 
 
 async def _hold(inbox: Inbox, holder: bytes) -> None:

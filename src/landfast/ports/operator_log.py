@@ -23,7 +23,8 @@ class OperatorLog(Protocol):
     async def latest_operations(
         self, *, limit: int, before: int | None = None, since: datetime | None = None
     ) -> Sequence[Line]:
-        """Newest first: with smaller numbers than `before`, and not older than `since`."""
+        """Newest first: with smaller numbers than `before`, and not older than `since`. A line that stands behind the
+        end, or before the first, is none of the log's, and left out."""
         ...
 
     async def operator_log_end(self) -> End | None:

@@ -23,8 +23,11 @@ class Reconciling(Protocol):
         """How far it has come, in all; for `lease` seconds more. False where another one has it by now."""
         ...
 
-    async def end_reconciliation(self, source: str, *, token: bytes, error: str = "", retry: float = 0.0) -> None:
-        """It is over; or, with an error, it was interrupted and may go on after `retry` seconds."""
+    async def end_reconciliation(
+        self, source: str, *, token: bytes, error: str = "", retry: float = 0.0, compared_until: datetime | None = None
+    ) -> None:
+        """It is over; or, with an error, it was interrupted and may go on after `retry` seconds. Up to where the source
+        is compared is kept unless it is told."""
         ...
 
     async def reconciliations(self) -> Sequence[Reconciliation]:

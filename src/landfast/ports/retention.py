@@ -13,8 +13,9 @@ class RetainingInbox(Protocol):
         self, holder: bytes, *, every: float, lasting: float, is_urgent: bool = False
     ) -> bool:
         """Let `holder` make a pass for `lasting` seconds from now; whether it may. One at a time over all machines, and
-        none before `every` seconds have passed since the last one ended. Whoever has the turn may take it again, which
-        makes it last longer. What is urgent takes the turn from whoever has it."""
+        none before `every` seconds have passed since the last one ended. One that ended later than now, by a clock that
+        was ahead, puts off none. Whoever has the turn may take it again, which makes it last longer. What is urgent
+        takes the turn from whoever has it."""
         ...
 
     async def end_retention_turn(self, holder: bytes, *, is_complete: bool) -> None:
@@ -42,6 +43,6 @@ class RetainingInbox(Protocol):
     def living(self, *, older_than: float, chunk: int) -> AsyncIterator[Sequence[tuple[str, str]]]:
         """Source and key, in chunks, of what the ledger must keep the receipts of, however old they are: every event
         whose identity is here and that arrived more than so many seconds ago; and every one that waits or works,
-        whenever it arrived, because it may have been here before, and have been forgotten. One that was at work when a
-        walk began and waits at its end may be left out: whoever worked on it has found what receipts there are."""
+        whenever it arrived, because it may have been here before, and have been forgotten. One that is moved between
+        two chunks is named all the same. A chunk may be empty."""
         ...

@@ -159,7 +159,14 @@ def _check_options(where: str, made: Listing, names: set[str]) -> None:
 def _check_address(where: str, key: str, address: str) -> None:
     if "{credential}" in address:
         raise ConfigError(f"{where}: {key} must not hold the credential: addresses are logged; put it into header")
-    parts = urlsplit(_BRACES.sub("0", address))
-    is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    if not is_safe or not parts.hostname:
+    if not _is_safe(_BRACES.sub("0", address)):
         raise ConfigError(f'{where}: {key} must be an address with https, such as "https://api.example.com/events"')
+
+
+def _is_safe(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        has_place = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that are no IPv6 address, a port that is no number
+        return False
+    return has_place and (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK))

@@ -47,6 +47,16 @@ def test_a_number_at_an_axis_is_short(value: float, text: str) -> None:
 
 def test_a_time_at_an_axis_has_its_unit() -> None:
     assert [seconds(each) for each in (0, 0.0025, 0.05, 2.5)] == ["0", "2.5 ms", "50 ms", "2.5 s"]
+    assert seconds(float("inf")) == "over 30 s"
+
+
+def test_a_value_of_which_only_the_least_is_known_stands_at_the_top_and_the_others_stay_where_they_are() -> None:
+    values = [5.0] * 45 + [float("inf")] * 45
+    drawn = line_chart(TIMES, [Series("p99", "hue-3", values)], title="Answers", label=seconds, beyond=30.0)
+    (curve,) = [each for each in ET.fromstring(drawn)[0] if each.tag == "polyline"]
+    heights = [float(point.partition(",")[2]) for point in curve.attrib["points"].split()]
+    assert heights[-1] < heights[0], "five seconds are not at the top"
+    assert "p99 over 30 s" in drawn and "30 s</text>" in drawn and "inf" not in drawn and "nan" not in drawn
 
 
 def test_a_curve_has_a_hole_where_nothing_is_known() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -78,11 +79,14 @@ def line_chart(
     unit: str = "",
     label: Callable[[float], str] = amount,
     marks: Sequence[Mark] = (),
+    beyond: float = 0.0,
 ) -> str:
-    """Empty where there are no times: whoever calls says in words why."""
+    """Empty where there are no times: whoever calls says in words why. Infinite are values of which one knows no more
+    than that they are `beyond` this one."""
     if not times:
         return ""
-    top = max((value for one in series for value in one.values if value is not None), default=0.0)
+    known = (value for one in series for value in one.values if value is not None)
+    top = max((value if math.isfinite(value) else beyond for value in known), default=0.0)
     end, step = round_up(top)
     drawn = []
     for size in (WIDE, NARROW):

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from landfast.domain.rates import LATENCY_BOUNDS_SECONDS
+
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 """What an axis may count in, times a power of ten: people divide by these in their heads."""
 
@@ -57,4 +59,6 @@ def amount(value: float) -> str:
 def seconds(value: float) -> str:
     if value == 0:
         return "0"
+    if math.isinf(value):
+        return f"over {LATENCY_BOUNDS_SECONDS[-1]:g} s"
     return f"{value * 1000:.3g} ms" if value < 1 else f"{value:.3g} s"

@@ -45,7 +45,11 @@ class EndedSessions:
             end = await log.operator_log_end() if not newest else None
             self._read_to = newest or (end.seq if end else 0)
             return
-        while lines := await log.operator_log(after=self._read_to, upto=1 << 62, limit=LINES_AT_ONCE):
+        # Up to the end, and no line behind it: whoever put one there would have us read on from its number, and past
+        # whatever is ended from now on.
+        end = await log.operator_log_end()
+        upto = self._read_to if end is None else end.seq
+        while lines := await log.operator_log(after=self._read_to, upto=upto, limit=LINES_AT_ONCE):
             self._read_to = lines[-1].seq
             self._take(lines)
         self._ended = {session: at for session, at in self._ended.items() if at > oldest}

@@ -15,6 +15,7 @@ from landfast.admin.pages.proof import TONES, balance_of
 from landfast.admin.pages.sources import state_of
 from landfast.admin.pages.starts import starts
 from landfast.admin.questions import overview
+from landfast.domain.rates import LATENCY_BOUNDS_SECONDS
 from landfast.operations.flow_status import SourceStatus
 
 WINDOWS = {"10": "10 min", "60": "1 h", "120": "2 h", "360": "6 h", "1440": "24 h"}
@@ -71,7 +72,9 @@ def _drawn(seen: overview.Overview) -> Mapping[str, Any]:
         "flow_chart": drawn(
             line_chart(times[whole], flow, title="Deliveries and runs of handlers", unit="per minute", marks=marks)
         ),
-        "ack_chart": drawn(line_chart(times[whole], acks, title="Time to the answer", label=seconds)),
+        "ack_chart": drawn(
+            line_chart(times[whole], acks, title="Time to the answer", label=seconds, beyond=LATENCY_BOUNDS_SECONDS[-1])
+        ),
         "ack_p50": _last([one.ack_p50 for one in seen.series]),
         "ack_p99": _last([one.ack_p99 for one in seen.series]),
         "rows": [_row(one, seen) for one in seen.sources],

@@ -25,9 +25,9 @@ ACCEPTED = (Meter.STORED, Meter.DUPLICATE)
 def dead_letters(seen: Observation, limits: Thresholds) -> Iterator[Finding]:
     quarter, hour = seen.by_source(15, Meter.DEAD), seen.by_source(60, Meter.DEAD)
     for source, count in quarter.items():
-        usual = seen.past.usual(Meter.DEAD, source, seen.at)
+        usual = max((each.middle for each in seen.past.usuals(Meter.DEAD, source, seen.at)), default=0.0)
         # Where some always die, as many as usual are no news.
-        least = limits.dead_letters + (limits.volume_times * usual.middle if usual else 0)
+        least = limits.dead_letters + limits.volume_times * usual
         if count < least and hour[source] < 2 * least:
             continue
         minutes, shown = (15, count) if count >= least else (60, hour[source])
@@ -97,8 +97,8 @@ def unverified_flood(seen: Observation, limits: Thresholds) -> Iterator[Finding]
             found[key.source] = found.get(key.source, 0) + count
     alone = {finding.subject for finding in only_refusals(seen, limits)}
     for source, count in found.items():
-        usual = seen.past.usual(Meter.REJECTED, source, seen.at)
-        most = limits.volume_times * usual.most if usual else 0  # usual in 15 minutes; a flood has it in five
+        usual = max((each.most for each in seen.past.usuals(Meter.REJECTED, source, seen.at)), default=0.0)
+        most = limits.volume_times * usual  # usual in 15 minutes; a flood has it in five
         if count < limits.unverified_at_least or count < most or source in alone:
             continue
         yield Finding(

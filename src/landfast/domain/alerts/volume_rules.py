@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
@@ -12,7 +12,16 @@ from landfast.domain.alerts.alert import AlertName, Finding, Severity
 from landfast.domain.alerts.flow_rules import ACCEPTED
 from landfast.domain.alerts.observation import RECENT_MINUTES, Counted, Observation
 from landfast.domain.alerts.thresholds import Thresholds
-from landfast.domain.alerts.volumes import DAY_QUARTERS, QUARTER, WEEK, WEEKS_AT_LEAST, WEEKS_LOOKED_AT, Basis, Usual
+from landfast.domain.alerts.volumes import (
+    CLOCK_CHANGE,
+    DAY_QUARTERS,
+    QUARTER,
+    WEEK,
+    WEEKS_AT_LEAST,
+    WEEKS_LOOKED_AT,
+    Basis,
+    Usual,
+)
 from landfast.domain.rates import Meter
 
 FAR = 8.0
@@ -36,6 +45,9 @@ LAST_LAYER = "inbox"
 MISSED_EVENTS = 10
 """That earlier weeks had in the time that a source has been silent for."""
 
+NIGHT = timedelta(hours=5)
+"""A stretch that is as long may have a change of clocks in it: they are changed while their people sleep."""
+
 QUIET_DAY_HOURS = 12
 """Of a source's history before the last day alone says that it is silent."""
 
@@ -49,8 +61,8 @@ LONGER_THAN_EVER = 3
 def volume_high(seen: Observation, limits: Thresholds) -> Iterator[Finding]:
     for meter, counts in _fifteen_minutes(seen).items():
         for name, count in counts.items():
-            usual = seen.past.usual(meter, name, seen.at)
-            if usual is None or count <= _upper(usual, limits):
+            usual, is_high = _is_above(count, seen.past.usuals(meter, name, seen.at), limits)
+            if usual is None or not is_high:
                 continue
             did = (
                 f"{name} is done with {count:,} events" if meter is Meter.DONE else f"{count:,} events came from {name}"
@@ -71,11 +83,12 @@ def volume_low(seen: Observation, limits: Thresholds) -> Iterator[Finding]:
     now = _fifteen_minutes(seen)
     for meter in now:
         for name in seen.past.names(meter):
-            usual, count = seen.past.usual(meter, name, seen.at), now[meter][name]
-            if usual is None or usual.basis is not Basis.WEEKS or (meter is Meter.STORED and not count):
+            usuals, count = seen.past.usuals(meter, name, seen.at), now[meter][name]
+            if not usuals or usuals[0].basis is not Basis.WEEKS or (meter is Meter.STORED and not count):
                 continue  # a source without any is silent, which is another alert
-            if count >= min(usual.middle / limits.volume_times, usual.middle - FAR_BELOW * usual.spread):
+            if any(count >= _lower(each, limits) for each in usuals):
                 continue
+            usual = usuals[0]
             did = f"{name} is done with" if meter is Meter.DONE else f"{name} sent"
             yield Finding(
                 AlertName.VOLUME_LOW,
@@ -92,8 +105,8 @@ def duplicate_storm(seen: Observation, limits: Thresholds) -> Iterator[Finding]:
     for source, count in again.items():
         if count < limits.duplicates_at_least or count < STORM_SHARE * (count + stored[source]):
             continue
-        usual = seen.past.usual(Meter.DUPLICATE, source, seen.at)
-        if usual is not None and count <= _upper(usual, limits):
+        usual, is_high = _is_above(count, seen.past.usuals(Meter.DUPLICATE, source, seen.at), limits)
+        if usual is not None and not is_high:
             continue
         yield Finding(
             AlertName.DUPLICATE_STORM,
@@ -176,16 +189,34 @@ def source_silent(seen: Observation, limits: Thresholds) -> Iterator[Finding]:
 
 def _missed_in_weeks(seen: Observation, source: str, since: datetime) -> str | None:
     """A clause if it should have sent something; empty if not; None where too few weeks are known."""
+    here, *moved = (_came_in_weeks(seen, source, *stretch) for stretch in _by_any_clock(since, seen.at))
+    if here is None:
+        return None
+    # Half of it is enough by another clock: an hour less of a rare source is not its night.
+    is_missed = here >= MISSED_EVENTS and all(one is None or one >= min(MISSED_EVENTS, here / 2) for one in moved)
+    return f"{here:,.0f} events are usual in that time of the week" if is_missed else ""
+
+
+def _by_any_clock(since: datetime, until: datetime) -> Iterator[tuple[datetime, datetime]]:
+    """The stretch by clocks that nobody has changed, and by those of a sender whose day is now earlier or later."""
+    yield since, until
+    yield since + CLOCK_CHANGE, until + CLOCK_CHANGE
+    # Its clocks may have been set back in this very night: then it fell silent by the old ones.
+    is_night = until - CLOCK_CHANGE - since >= NIGHT
+    yield since if is_night else since - CLOCK_CHANGE, until - CLOCK_CHANGE
+
+
+def _came_in_weeks(seen: Observation, source: str, since: datetime, until: datetime) -> float | None:
+    """As a rule, in that time of earlier weeks; None where too few are known."""
     weeks = [
         count
         for week in range(1, WEEKS_LOOKED_AT + 1)
-        if (count := seen.past.between(ACCEPTED, source, since - week * WEEK, seen.at - week * WEEK)) is not None
+        if (count := seen.past.between(ACCEPTED, source, since - week * WEEK, until - week * WEEK)) is not None
     ]
     if len(weeks) < WEEKS_AT_LEAST:
         return None
-    usual = median(weeks)
     # One earlier week without any, a holiday say, and this may be another.
-    return f"{usual:,.0f} events are usual in that time of the week" if min(weeks) and usual >= MISSED_EVENTS else ""
+    return median(weeks) if min(weeks) else 0.0
 
 
 def _missed_in_a_day(seen: Observation, source: str, since: datetime) -> str:
@@ -204,6 +235,15 @@ def _missed_in_a_day(seen: Observation, source: str, since: datetime) -> str:
 
 def _fifteen_minutes(seen: Observation) -> dict[Meter, Counter[str]]:
     return {Meter.STORED: seen.by_source(15, Meter.STORED), Meter.DONE: seen.by_handler(15, Meter.DONE)}
+
+
+def _is_above(count: int, usuals: Sequence[Usual], limits: Thresholds) -> tuple[Usual | None, bool]:
+    """What is usual now, and whether so many are too many by each of them."""
+    return next(iter(usuals), None), all(count > _upper(each, limits) for each in usuals)
+
+
+def _lower(usual: Usual, limits: Thresholds) -> float:
+    return min(usual.middle / limits.volume_times, usual.middle - FAR_BELOW * usual.spread)
 
 
 def _upper(usual: Usual, limits: Thresholds) -> float:

@@ -26,6 +26,10 @@ WEEKS_AT_LEAST = 2
 BESIDE = 2
 """Quarters before and after the same one of an earlier week that count as the same time: a nightly job may be late."""
 
+CLOCK_CHANGE = 4 * QUARTER
+"""A sender's day moves by that when its clocks are changed, twice a year, while ours are UTC. For weeks its hours are
+those of earlier weeks, only an hour before or after; nobody tells us where it lives."""
+
 HOURS_AT_LEAST = 2
 """Of the last day, before it says anything."""
 
@@ -67,9 +71,9 @@ def volumes(rates: Iterable[Rate]) -> list[Volume]:
 
 
 def quarters_wanted(now: datetime) -> list[datetime]:
-    """Those that say what is usual now: the last day, and the same of the weeks before."""
-    last = quarter_of(now)
-    day = [last - number * QUARTER for number in range(-BESIDE, DAY_QUARTERS)]
+    """Those that say what is usual now: the last day, and the same of the weeks before, by clocks that were changed."""
+    last, moved = quarter_of(now), CLOCK_CHANGE // QUARTER
+    day = [last - number * QUARTER for number in range(-BESIDE - moved, DAY_QUARTERS + moved)]
     return [quarter - week * WEEK for week in range(WEEKS_LOOKED_AT + 1) for quarter in day]
 
 
@@ -125,6 +129,15 @@ class Past:
         if key not in self._usual:
             self._usual[key] = self._learn(*key)
         return self._usual[key]
+
+    def usuals(self, meter: Meter, name: str, now: datetime) -> list[Usual]:
+        """What is usual now, first; then what was usual in earlier weeks an hour before and an hour after: clocks
+        may have been changed since. Empty where too little is known. What is usual by any of them is no news."""
+        here = self.usual(meter, name, now)
+        if here is None or here.basis is not Basis.WEEKS:
+            return [here] if here else []
+        moved = (self.usual(meter, name, now + shift) for shift in (-CLOCK_CHANGE, CLOCK_CHANGE))
+        return [here, *(one for one in moved if one is not None and one.basis is Basis.WEEKS)]
 
     def _learn(self, meter: Meter, name: str, last: datetime) -> Usual | None:
         near = range(-BESIDE, BESIDE + 1)

@@ -30,10 +30,13 @@ class NotingReconciliations:
         async with self._connections.working() as connection:
             return await connection.fetchval(SQL["reconciliation_note"], *values) is not None
 
-    async def end_reconciliation(self, source: str, *, token: bytes, error: str = "", retry: float = 0.0) -> None:
+    async def end_reconciliation(
+        self, source: str, *, token: bytes, error: str = "", retry: float = 0.0, compared_until: datetime | None = None
+    ) -> None:
         # Dead before it: the lease ends by itself.
+        told = (rows.text(source), token, rows.text(error), retry, compared_until)
         async with self._connections.working() as connection:
-            await connection.execute(SQL["reconciliation_end"], rows.text(source), token, rows.text(error), retry)
+            await connection.execute(SQL["reconciliation_end"], *told)
 
     async def reconciliations(self) -> Sequence[Reconciliation]:
         async with self._connections.working() as connection:

@@ -121,16 +121,20 @@ def next_job(
     # A parent lets go of one at a time.
     busy = {week.parent for week in weeks if week.name in stuck}
     attached = [week for week in free if week.is_attached]
-    with_bodies = {week.monday for week in attached if week.parent == "body"}
+    # Lines stay until the bodies of their week are gone, also where these are stuck before all of them were looked
+    # through: an event that leaves later is removed without its lines, which were to go with their week, and those that
+    # were moved out of it would stay for ever.
+    unwalked = [week for week in weeks if week.name in stuck and not _is_over(walks.get(week.leaving))]
+    with_bodies = {week.monday for week in (*attached, *unwalked) if week.parent == "body"}
     for week in attached:
         job = _of_bodies(week, walks, retention, now) if week.parent == "body" else None
         if week.parent == "history" and week.monday not in with_bodies and _is_old(week, _rows_age(retention), now):
             job = _leaving(week, walks.get(week.leaving))
         if job is not None and not (isinstance(job, Detach) and week.parent in busy):
             return job
-    if (walk := walks.get(KEPT)) is None or walk.ended_at is None or walk.began_at < began_at:
+    if not _is_over(walk := walks.get(KEPT), since=began_at, now=now):
         return WalkBodies(KEPT, _going_on(walk), EARLIEST, LATEST, is_kept=True)
-    if (walk := walks.get(PROOFS)) is None or walk.ended_at is None or walk.began_at < began_at:
+    if not _is_over(walk := walks.get(PROOFS), since=began_at, now=now):
         return WalkProofs(_going_on(walk))
     return None
 
@@ -153,7 +157,7 @@ def _of_bodies(week: Week, walks: Mapping[str, Walk], retention: Retention, now:
     is_under_way = walk is not None and walk.ended_at is None
     walking = WalkBodies(week.name, _going_on(walk), week.monday, week.end, now=now, deletes_lines=deletes_lines)
     for age in _early_ages(retention):
-        is_walked = walk is not None and (walk.began_at - week.end).total_seconds() >= age
+        is_walked = walk is not None and walk.began_at <= now and _is_old(week, age, walk.began_at)
         if is_under_way or (_is_old(week, age, now) and not is_walked):
             return walking
     return walking if walk is not None and _is_due_again(walk, now) else None
@@ -184,8 +188,9 @@ def _is_old(week: Week, age: float, now: datetime) -> bool:
     return (now - week.end).total_seconds() >= age
 
 
-def _is_over(walk: Walk | None) -> bool:
-    return walk is not None and walk.ended_at is not None
+def _is_over(walk: Walk | None, *, since: datetime = EARLIEST, now: datetime = LATEST) -> bool:
+    """One that began later than now began by a clock that was ahead, and not in this pass."""
+    return walk is not None and walk.ended_at is not None and since <= walk.began_at <= now
 
 
 def _going_on(walk: Walk | None) -> Walk | None:

@@ -11,9 +11,6 @@ from landfast.inboxes.sqlite.connection import SqliteFile, in_thread
 from landfast.inboxes.sqlite.statements import ask
 from landfast.ports.clock import Clock
 
-WALKS = ("retain_living", "retain_waiting_shelf", "retain_waiting_work")
-"""Those that work last: what is taken off the shelf meanwhile is found there."""
-
 
 class Living:
     _file: SqliteFile
@@ -21,11 +18,15 @@ class Living:
 
     async def living(self, *, older_than: float, chunk: int) -> AsyncIterator[Sequence[tuple[str, str]]]:
         before = moment_before(rows.micros(self._clock.now()), older_than)
-        for walk in WALKS:
-            asked = {"after_at": 0, "after_id": b"", "before": before, "window": chunk}
-            while found := await self._living(walk, asked):
-                yield [(source, key) for source, key, _, _ in found]
-                _, _, asked["after_at"], asked["after_id"] = found[-1]
+        asked = {"after_at": 0, "after_id": b"", "before": before, "window": chunk}
+        while found := await self._living("retain_living", asked):
+            yield [(source, key) for source, key, _, _ in found]
+            _, _, asked["after_at"], asked["after_id"] = found[-1]
+        asked["after_id"] = b""
+        while found := await self._living("retain_waiting", asked):
+            # Of the known, those that are done or were among the first have no name here.
+            yield [(source, key) for _, source, key in found if source is not None]
+            asked["after_id"] = found[-1][0]
 
     @in_thread
     def _living(self, walk: str, asked: Mapping[str, Any]) -> list[Any]:

@@ -38,11 +38,14 @@ class NotingReconciliations:
             return bool(ask(connection, "reconciliation_note", noted))
 
     @in_thread
-    def end_reconciliation(self, source: str, *, token: bytes, error: str = "", retry: float = 0.0) -> None:
+    def end_reconciliation(
+        self, source: str, *, token: bytes, error: str = "", retry: float = 0.0, compared_until: datetime | None = None
+    ) -> None:
         """Crash before it: the lease ends by itself."""
-        told = {"source": rows.text(source), "token": token, "error": rows.text(error), **self._times(retry)}
+        until = None if compared_until is None else rows.micros(compared_until)
+        told = {"source": rows.text(source), "token": token, "error": rows.text(error), "compared_until": until}
         with self._file.writing(durable=True) as connection:
-            ask(connection, "reconciliation_end", told)
+            ask(connection, "reconciliation_end", {**told, **self._times(retry)})
 
     @in_thread
     def reconciliations(self) -> Sequence[Reconciliation]:
@@ -56,7 +59,8 @@ class NotingReconciliations:
 
 
 def _made(row: Sequence[Any]) -> Reconciliation:
-    source, begun_at, since, place, listed, missing, taken, ended_at, held_until, error, is_running = row
+    source, begun_at, since, place, listed, missing, taken, ended_at, held_until, error, is_running, until = row
     times = (rows.moment(begun_at), rows.moment(since))
     ends = (rows.moment_or_none(ended_at), rows.moment_or_none(held_until))
-    return Reconciliation(source, *times, place, listed, missing, taken, *ends, error, bool(is_running))
+    counts, compared_until = (listed, missing, taken), rows.moment_or_none(until)
+    return Reconciliation(source, *times, place, *counts, *ends, error, bool(is_running), compared_until)

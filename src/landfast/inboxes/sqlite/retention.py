@@ -24,14 +24,17 @@ from landfast.inboxes.sqlite.living import Living, moment_before
 from landfast.inboxes.sqlite.statements import ask
 
 LOOKED_AT_ONCE = 500
-"""Events that one step looks at, in some 5 ms."""
+"""Events that are looked at together where nothing is removed, in some 5 ms."""
 
-REMOVED_AT_ONCE, REMOVED_AT_LEAST = 150, 50
-"""Of those it removes so many, and fewer where that takes longer than `HELD_SECONDS`. Not many fewer: on a busy machine
-it takes long whatever their number is, and a pass has to keep up with what comes."""
+REMOVED_AT_ONCE = 10
+"""Events that one step removes, in a millisecond or two. Whoever comes meanwhile waits for it, and the next COMMIT of
+intake brings its pages to the disk, too: with 40, the slowest hundredth of the records took twice as long."""
 
-HELD_SECONDS = 0.01
-"""That a step should hold the lock: intake waits for it. How long so many events take depends on disk and cache."""
+REMOVED_ALONE = 150
+"""The same where nobody else may write anyway."""
+
+LOOKED_FOR_EACH = 3
+"""Events that a step looks at for each that it may remove: most of what is old lies close together."""
 
 BYTES_AT_ONCE = 1024 * 1024
 """Of bodies in one step, or one that is larger: what is deleted is overwritten with zeros, through the log."""
@@ -75,9 +78,6 @@ class _Window:
 
 
 class Retaining(Living):
-    _at_once: int = REMOVED_AT_ONCE
-    """Events that the next step removes."""
-
     @in_thread
     def take_retention_turn(self, holder: bytes, *, every: float, lasting: float, is_urgent: bool = False) -> bool:
         """Crash after the COMMIT: the turn runs out."""
@@ -136,33 +136,23 @@ class Retaining(Living):
     def _expiring(self, retention: Retention, now: int, proven: int, after: tuple[int, bytes]) -> _Window:
         asked = {"now": now, "after_at": after[0], "after_id": after[1]}
         with self._file.reading() as connection:
-            return _look(connection, retention, asked, proven, at_most=LOOKED_AT_ONCE)
+            return _look(connection, retention, asked, proven, window=LOOKED_AT_ONCE, at_most=LOOKED_AT_ONCE)
 
     def _remove_events(self, retention: Retention, asked: dict[str, Any], proven: int) -> Step:
         # Looked for without the lock: the statements that remove an event repeat what was found.
+        size = REMOVED_ALONE if self._file.is_alone else REMOVED_AT_ONCE
         with self._file.reading() as connection:
-            window = _look(connection, retention, asked, proven, at_most=self._size())
+            window = _look(connection, retention, asked, proven, window=LOOKED_FOR_EACH * size, at_most=size)
         if window.last is None:
             behind = {"phase": PROOFS, "after_at": 0, "after_id": b""}
         else:
             behind = {"phase": EVENTS, "after_at": window.last[0], "after_id": window.last[1]}
         with self._file.writing(durable=False) as connection:
-            began = self._clock.monotonic()
             _hold(connection, asked)
             counts = _remove(connection, window.old, asked["now"])
             ask(connection, "retain_walk_on", asked | behind)
-        self._keep_pace(self._clock.monotonic() - began)
         came = f" that came until {rows.moment(window.last[0]):%Y-%m-%d %H:%M}" if window.last else ""
         return Step(f"looked through events{came}", window.looked_at, counts, held_back=window.held_back)
-
-    def _size(self) -> int:
-        return REMOVED_AT_ONCE if self._file.is_alone else min(self._at_once, REMOVED_AT_ONCE)
-
-    def _keep_pace(self, held: float) -> None:
-        if held > HELD_SECONDS:
-            self._at_once = max(self._at_once // 2, REMOVED_AT_LEAST)
-        elif held < HELD_SECONDS / 2:
-            self._at_once = min(2 * self._at_once, REMOVED_AT_ONCE)
 
     def _remove_proofs(self, retention: Retention, asked: dict[str, Any]) -> Step:
         """A proof has no source. It is known for as long as any event has to be."""
@@ -202,12 +192,18 @@ def give_back(connection: apsw.Connection, *, keeping: float) -> int:
 
 
 def _look(
-    connection: apsw.Connection, retention: Retention, asked: Mapping[str, Any], proven: int, *, at_most: int
+    connection: apsw.Connection,
+    retention: Retention,
+    asked: Mapping[str, Any],
+    proven: int,
+    *,
+    window: int,
+    at_most: int,
 ) -> _Window:
-    """What is old among the next events, until there are `at_most` of them."""
+    """What is old among so many of the next events, until there are `at_most` of them."""
     now = asked["now"]
     before = moment_before(now, min(ages.content(state) for ages in retention.all for state in EXPIRES))
-    ((found,),) = ask(connection, "retain_batch", {**asked, "before": before, "window": LOOKED_AT_ONCE})
+    ((found,),) = ask(connection, "retain_batch", {**asked, "before": before, "window": window})
     old: list[_Old] = []
     held_back = looked_at = weight = 0
     last = None

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
-from landfast.intake.large import LONGEST_REST_SECONDS, OTHERS_SHARE
+from landfast.intake.large import OTHERS_SHARE
 
 UNFINISHED_AT_MOST = 5
 """Refusals that are being explained or wait for it: as many as are begun in a second. Each holds a body that nobody has
@@ -20,6 +20,10 @@ proved, of 1 MiB unless its source allows more."""
 
 GUESSING_SECONDS = 0.0002
 """Of guesses in a row, about ten, before a rest: less than the others would wait for the interpreter in any case."""
+
+LONGEST_PAUSE_SECONDS = 0.02
+"""The first refusal has every family of providers read, and rests after each: it is explained within a second all the
+same, also on a machine that stands still now and then."""
 
 
 class Guesser:
@@ -42,7 +46,7 @@ class Guesser:
         """In the thread, between two guesses."""
         spent = time.monotonic() - self._rested_at
         if spent > GUESSING_SECONDS:
-            time.sleep(min(OTHERS_SHARE * spent, LONGEST_REST_SECONDS))
+            time.sleep(min(OTHERS_SHARE * spent, LONGEST_PAUSE_SECONDS))
             self._rested_at = time.monotonic()
 
     def _explain(self, explain: Callable[[], None]) -> None:

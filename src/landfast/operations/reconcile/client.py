@@ -50,13 +50,22 @@ class Client:
         self.requests = 0
 
     async def get(self, url: str) -> Answer:
-        if _origin(url) != self._origin:  # whoever answers must not send our credential elsewhere
-            raise self._failed(f"the list leads to another host, {urlsplit(url).hostname}, which is not asked")
+        """UserError where there is no answer to be had."""
+        try:
+            if _origin(url) != self._origin:  # whoever answers must not send our credential elsewhere
+                raise self._failed(f"the list leads to another host, {urlsplit(url).hostname}, which is not asked")
+            return await self._tried(url)
+        except (ValueError, http.client.InvalidURL):  # not told: it may quote the credential
+            raise self._failed(_unsendable(self._headers)) from None
+
+    async def _tried(self, url: str) -> Answer:
         for number in range(1, TRIES_AT_MOST + 1):
             why, wait = "", 0.0
             try:
                 self.requests += 1
                 answer = await asyncio.to_thread(_get, url, self._headers)
+            except http.client.InvalidURL:
+                raise
             except (OSError, http.client.HTTPException) as error:
                 why = f"it does not answer ({type(error).__name__})"
             else:
@@ -92,6 +101,17 @@ def _get(url: str, headers: Mapping[str, str]) -> Answer:
     if len(body) > LARGEST_ANSWER_BYTES:
         raise OSError("the answer is too large")
     return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, body)
+
+
+def _unsendable(headers: Mapping[str, str]) -> str:
+    """Why a request cannot even be written."""
+    if all(_is_header(text) for text in headers.values()):
+        return "the list leads to an address that is none; check url and next of its listing"
+    return "its header cannot be sent; look for line breaks and odd letters in the credential of its listing"
+
+
+def _is_header(text: str) -> bool:
+    return text.isprintable() and text.encode("latin-1", "replace").decode("latin-1") == text
 
 
 def _is_for_later(answer: Answer) -> bool:

@@ -17,6 +17,7 @@ from landfast.providers.listing import Listing
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _NEXT = re.compile(r'<([^<>]*)>[^,]*;\s*rel="?next"?', re.IGNORECASE)
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
@@ -39,20 +40,29 @@ async def pages(client: Client, listing: Listing, start: str) -> AsyncIterator[P
     """From that address on. UserError for an answer that is not what the listing describes."""
     url: str | None = start
     seen = {start}
-    number = 1
     while url is not None:
         answer = await client.get(url)
-        number += 1
         try:
-            items = [bytes(item) for item in _list(part(answer.body, listing.items) or b"[]")]
-            url = _following(listing, answer, items, url, number)
-        except msgspec.MsgspecError as error:
+            items = _items(answer.body, listing.items)
+            url = _following(listing, answer, items, url)
+        except _UNREADABLE as error:
             where = f"items = {listing.items!r}" if listing.items else "the answer"
             raise UserError(f"reconcile: the list cannot be read ({error}); check {where} of its listing") from None
+        except ValueError:
+            raise UserError("reconcile: the list leads to an address that is none; check next of its listing") from None
         if url is not None and url in seen:
             raise UserError("reconcile: the list leads back to a page that was read; check next of its listing")
         seen |= {url} if url else set()
         yield Page(items, url)
+
+
+def is_readable(document: bytes) -> bool:
+    """A list is read without looking into its items: a letter that is none, or a number without end, is found later."""
+    try:
+        msgspec.json.decode(document)
+    except _UNREADABLE:
+        return False
+    return True
 
 
 def part(document: bytes, path: str) -> bytes | None:
@@ -83,7 +93,18 @@ def filled(template: str, told: Mapping[str, str], item: bytes | None = None) ->
     return _BRACES.sub(fill, template)
 
 
-def _following(listing: Listing, answer: Answer, items: list[bytes], url: str, number: int) -> str | None:
+def _items(document: bytes, path: str) -> list[bytes]:
+    """None where the field is not there, as some write an empty list. An answer of another kind is no empty list: what
+    is on a page that nobody could read has not been compared."""
+    for name in path.split(".") if path else ():
+        fields = _object(document)
+        if name not in fields:
+            return []
+        document = bytes(fields[name])
+    return [bytes(item) for item in _list(document)]
+
+
+def _following(listing: Listing, answer: Answer, items: list[bytes], url: str) -> str | None:
     if listing.more and value(answer.body, listing.more) is not True:
         return None
     if listing.next == "link":
@@ -95,13 +116,19 @@ def _following(listing: Listing, answer: Answer, items: list[bytes], url: str, n
     name, _, field = listing.next.partition("=")
     field = field.strip("{}")
     if field == "page":
-        return _with(url, name, str(number)) if items else None
+        return _with(url, name, str(_page_of(url, name) + 1)) if items else None
     if field.startswith("last."):
         cursor = value(items[-1], field.removeprefix("last.")) if items else None
     else:
         cursor = value(answer.body, field)
     is_one = isinstance(cursor, str | int) and not isinstance(cursor, bool) and cursor != ""
     return _with(url, name, str(cursor)) if is_one else None
+
+
+def _page_of(url: str, name: str) -> int:
+    """By its own address, because a run may begin with any page; the first one need not say its number."""
+    told = dict(parse_qsl(urlsplit(url).query)).get(name, "")
+    return int(told) if told.isdecimal() else 1
 
 
 def _with(url: str, name: str, text: str) -> str:

@@ -20,12 +20,13 @@ from landfast.domain.errors import UnverifiedError
 from landfast.domain.reconciliation import RECONCILED
 from landfast.intake.identify import deliveries, event_of, kept_headers
 from landfast.intake.source import Source
-from landfast.operations.reconcile.pages import filled, part, value
+from landfast.operations.reconcile.pages import filled, is_readable, part, value
 from landfast.ports.provider import KeyNeeded, Proven
 from landfast.providers import Profile
 from landfast.providers.listing import Listing
 
 JSON = "application/json"
+NO_JSON = "the provider tells it in bytes that are no JSON"
 NO_BODY = "the list does not say what was sent"
 OTHER_BYTES = (
     "its key is made of the very bytes that were sent, which the list does not have; set dedup to fields that both"
@@ -42,6 +43,8 @@ def rebuild(
     source: Source, profile: Profile, listing: Listing, item: bytes, detail: bytes | None, now: datetime
 ) -> Sequence[Delivery] | NotRebuilt:
     """The events that it would have brought, ready to be recorded; or why not."""
+    if detail is not None and not is_readable(detail):
+        return NotRebuilt(NO_JSON)
     whole = item if detail is None else detail
     body = part(whole, listing.body)
     if body is None:

@@ -21,24 +21,19 @@ from landfast.domain.reconciliation import Reconciliation
 from landfast.intake.source import Source
 from landfast.operations.reconcile.client import Client
 from landfast.operations.reconcile.known import known_by_header
-from landfast.operations.reconcile.pages import filled, first_url, pages, value
-from landfast.operations.reconcile.rebuild import NotRebuilt, rebuild
+from landfast.operations.reconcile.pages import filled, first_url, is_readable, pages, value
+from landfast.operations.reconcile.rebuild import NO_JSON, NotRebuilt, rebuild
+from landfast.operations.reconcile.window import GRACE_SECONDS, OVERLAP, compared_by
 from landfast.ports.clock import Chance, Clock
 from landfast.ports.inbox import Inbox
 from landfast.providers import Profile
 from landfast.providers.listing import Listing
-
-GRACE_SECONDS = 300.0
-"""An event that is younger may be on its way: senders take seconds, and their first retry comes after minutes."""
 
 LEASE_SECONDS = 1_200.0
 """Until a run that says nothing is taken for dead: longer than a provider may ask us to wait."""
 
 NAMED_AT_MOST = 1_000
 """Missing events that a result names; how many there are is always told."""
-
-OVERLAP = timedelta(hours=1)
-"""By which a run goes back behind the beginning of the last one: clocks differ, and lists lag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +47,9 @@ class Asked:
     wants: Callable[[str], bool]
     """Whether a type is of any interest: a list holds all types, and an endpoint is sent those that it asked for."""
     since: datetime
+    asked_at: datetime
+    memory: timedelta
+    """For how long an event is surely known again."""
     is_dry: bool = False
     grace: float = GRACE_SECONDS
 
@@ -111,7 +109,8 @@ async def reconcile(
         raise
     finally:
         await run.tell(ended=True)
-    await inbox.end_reconciliation(source, token=token)
+    compared_until = compared_by(begun, now=asked.asked_at, memory=asked.memory)
+    await inbox.end_reconciliation(source, token=token, compared_until=compared_until)
     return result
 
 
@@ -134,17 +133,19 @@ class _Run:
 
     def go_on(self, begun: Reconciliation, token: bytes) -> None:
         self._token = token
-        self.result.since = begun.since
+        # What was interrupted long ago goes on, but not with what the inbox may have forgotten since.
+        self.result.since = max(begun.since, self._asked.asked_at - self._asked.memory)
         self.result.resumed = begun.place is not None
         self.result.listed, self.result.missing, self.result.taken = begun.listed, begun.missing, begun.taken
 
     async def all_pages(self, start: str) -> Result:
         listing, result = self._asked.listing, self.result
         async for page in pages(self._client, listing, start):
-            items = [item for item in page.items if self._is_of_the_time(item)]
+            readable = [item for item in page.items if self._is_readable(item)]
+            items = [item for item in readable if self._is_of_the_time(item)]
             result.listed += len(page.items)
             await (self._by_header(items) if listing.same_header and listing.detail else self._by_key(items))
-            is_over = bool(page.items) and not items and listing.newest_first and self._are_old(page.items)
+            is_over = bool(readable) and not items and listing.newest_first and self._are_old(readable)
             if not self._asked.is_dry:
                 await self._note(None if is_over else page.following)
             self._report(result)
@@ -210,6 +211,15 @@ class _Run:
             self.result.left_out["of a type that no handler takes"] += 1
             return False
         return True
+
+    def _is_readable(self, item: bytes) -> bool:
+        """One that is not must not keep the others from being compared."""
+        if is_readable(item):
+            return True
+        self.result.missing += 1
+        self.result.refused += 1
+        self.result.name(Missing("?", "", None, None, NO_JSON))
+        return False
 
     def _refuse(self, item: bytes, made: NotRebuilt) -> None:
         listing = self._asked.listing

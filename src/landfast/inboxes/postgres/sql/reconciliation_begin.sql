@@ -26,4 +26,6 @@ SET
     ended_at = NULL,
     error = ''
 WHERE r.token IS NULL OR r.held_until <= landfast.clock()
-RETURNING source, begun_at, since, place, listed, missing, taken, ended_at, held_until, error, true AS is_running
+RETURNING
+    source, begun_at, since, place, listed, missing, taken, ended_at, held_until, error, true AS is_running,
+    compared_until

@@ -18,4 +18,4 @@ ON CONFLICT DO UPDATE SET
     ended_at = NULL,
     error = ''
 WHERE r.token IS NULL OR r.held_until <= :now
-RETURNING source, begun_at, since, place, listed, missing, taken, ended_at, held_until, error, 1
+RETURNING source, begun_at, since, place, listed, missing, taken, ended_at, held_until, error, 1, compared_until

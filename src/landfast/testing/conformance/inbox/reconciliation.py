@@ -47,6 +47,19 @@ class ReconciliationConformance:
         assert (again.begun_at, again.since, again.place) == (first.begun_at, SINCE, "page 2")
         assert (again.listed, again.missing, again.taken, again.error) == (100, 7, 6, "")
 
+    async def test_up_to_where_a_source_is_compared_is_kept_until_an_end_tells_another(self, bench: Bench) -> None:
+        assert (await begun(bench.inbox)).compared_until is None
+        await bench.inbox.end_reconciliation("shop", token=ME, compared_until=SINCE)
+        assert (await begun(bench.inbox)).compared_until == SINCE
+        await bench.inbox.end_reconciliation("shop", token=ME, error="the line went dead")
+        assert (await begun(bench.inbox)).compared_until == SINCE
+        await bench.inbox.end_reconciliation("shop", token=ME)
+        await bench.inbox.end_reconciliation("shop", token=OTHER, compared_until=SINCE + timedelta(hours=9))
+        assert (await bench.inbox.reconciliations())[0].compared_until == SINCE
+        await begun(bench.inbox)
+        await bench.inbox.end_reconciliation("shop", token=ME, compared_until=SINCE + timedelta(hours=1))
+        assert (await bench.inbox.reconciliations())[0].compared_until == SINCE + timedelta(hours=1)
+
     async def test_one_that_must_go_back_further_begins_anew(self, bench: Bench) -> None:
         await begun(bench.inbox)
         await noted(bench.inbox)

@@ -172,6 +172,19 @@ class RetentionConformance:
         await bench.advance(3_601)
         assert await bench.inbox.take_retention_turn(HOLDER, every=3_600, lasting=60)
 
+    @pytest.mark.parametrize("every", [0, 3_600])
+    async def test_a_clock_that_was_ahead_puts_off_no_pass(self, bench: Bench, every: float) -> None:
+        await bench.advance(365 * DAY_SECONDS)
+        await run_through(bench.inbox, SHORT)
+        await bench.advance(-365 * DAY_SECONDS)
+        assert not (await bench.inbox.last_pass()).is_running
+        assert await bench.inbox.take_retention_turn(HOLDER, every=every, lasting=60)
+        await bench.inbox.end_retention_turn(HOLDER, is_complete=True)
+        assert not await bench.inbox.take_retention_turn(HOLDER, every=3_600, lasting=60), "it is as before"
+        await event_in(bench.inbox, State.DONE)
+        await bench.advance(2 * DAY_SECONDS)
+        assert removed(await run_through(bench.inbox, SHORT)) == Count(events=1)
+
     async def test_what_would_go_is_counted_and_nothing_changes(self, bench: Bench) -> None:
         for number, state in enumerate((State.DONE, State.DEAD, State.DELAYED, State.UNHANDLED), 1):
             await event_in(bench.inbox, state, delivery(state), number=number)
@@ -200,6 +213,18 @@ class RetentionConformance:
         chunks = [chunk async for chunk in bench.inbox.living(older_than=3_650 * DAY_SECONDS, chunk=2)]
         named = {key for chunk in chunks for _, key in chunk}
         assert named == {*State} - {State.DONE}
+
+    async def test_what_is_moved_while_the_living_are_named_is_named_all_the_same(self, bench: Bench) -> None:
+        """Held before anybody worked on it: nobody has found its receipts yet."""
+        ready, held = deliveries(4, prefix="ready"), deliveries(4, prefix="held", hold="late")
+        await bench.inbox.record([*ready, *held])
+        named: set[str] = set()
+        async for chunk in bench.inbox.living(older_than=3_650 * DAY_SECONDS, chunk=1):
+            named |= {key for _, key in chunk}
+            if len(named) == 1:
+                moved = await bench.inbox.hold([each.event_id for each in ready], who="ada", why="look first")
+                assert (moved, await bench.inbox.admit([each.event_id for each in held], who="ada")) == (4, 4)
+        assert named == {each.key for each in (*ready, *held)}
 
     async def test_an_event_that_is_replayed_meanwhile_leaves_or_runs(self, bench: Bench) -> None:
         made = deliveries(60)
