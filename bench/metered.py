@@ -1,74 +1,103 @@
-"""`python -m bench.metered`: what counting costs a request, in processor time, in one process and in turns.
+"""`python -m bench.metered`: what counting costs a request, in instructions of the intake.
 
-The row of `make bench` compares whole servers, whose runs differ by more than metrics can cost, on any machine that we
-have. Here two intakes share a process, a store and a minute: one counts, and one does not. The least of the rounds
-counts.
+The row of `make bench` compares the processor time of whole servers, whose runs differ by more than metrics can cost,
+on any machine that we have. Instructions do not depend on who else is there: valgrind's callgrind counts them, of one
+process that counts and of one that does not, each for a few and for many requests. The difference is what a request
+takes, without the start. The database's own are not among them, nor the kernel's.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
+import asyncio
 import os
-from contextlib import AsyncExitStack
+import re
+import shutil
+import subprocess
+import sys
 
 import uvloop
 from rich.console import Console
 
 from bench import deliveries, machine, stores
-from bench.ordinary import Senders
+from bench.ordinary import SENDERS, Senders
 from bench.stage import ROOT
 from bench.stores import DiskPostgres
 from landfast import Inbox
 from landfast.intake import lookups
 from landfast.telemetry import metrics
 
-TIMED_LOOKS = lookups.TIMED_LOOKS
+KINDS = ("a duplicate", "a new event")
 NEVER = 10**9
+FEW_BATCHES = 20
+"""Before that many, memory is still being filled."""
+
+_COLLECTED = re.compile(rb"Collected : (\d+)")
 
 
-async def _measure(rounds: int, count: int) -> None:
-    spent: dict[tuple[str, bool], list[float]] = {}
-    async with AsyncExitStack() as stack:
-        senders: dict[bool, Senders] = {}
-        for is_counted in (True, False):
-            inbox = Inbox()
-            inbox.source("stripe", provider="stripe", secrets=["env:BENCH_SECRET"])
-            counted = metrics.counted
-            metrics.counted = counted if is_counted else None  # type: ignore[assignment]
-            senders[is_counted] = Senders(await stack.enter_async_context(inbox.intake()))
-            metrics.counted = counted
-        gc.collect()
-        gc.freeze()
-        for number in range(rounds):
-            for is_counted in (True, False) if number % 2 else (False, True):
-                lookups.TIMED_LOOKS = TIMED_LOOKS if is_counted else NEVER
-                requests = list(deliveries.requests(count, name=f"{is_counted}{number:03}"))
-                for what in ("a new event", "a duplicate"):
-                    took = await senders[is_counted].send(requests)
-                    spent.setdefault((what, is_counted), []).append(took)
-    for what in ("a new event", "a duplicate"):
-        with_them, without = min(spent[what, True]), min(spent[what, False])
-        told = f"{with_them:6.1f} microseconds with metrics, {without:6.1f} without: {with_them / without:.3f} times"
-        Console().print(f"{what:12} {told}", highlight=False)
+async def _measure(batches: int) -> None:
+    console = Console()
+    for kind in KINDS:
+        with_them, without = [
+            (await _instructions(kind, how, batches) - await _instructions(kind, how, FEW_BATCHES))
+            / ((batches - FEW_BATCHES) * SENDERS)
+            for how in ("with", "without")
+        ]
+        told = f"{with_them:9,.0f} instructions with metrics, {without:9,.0f} without: {with_them / without:.3f} times"
+        console.print(f"{kind:12} {told}", highlight=False)
+
+
+async def _instructions(kind: str, how: str, batches: int) -> int:
+    """Of a process that takes in so many batches, from its first to its last."""
+    counter = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
+    counted = await asyncio.create_subprocess_exec(
+        *(*counter, sys.executable, "-m", "bench.metered", "--intake", kind, how, "--batches", str(batches)),
+        env=os.environ | {"PYTHONHASHSEED": "0"},
+        stderr=subprocess.PIPE,
+    )
+    _, told = await counted.communicate()
+    if not (found := _COLLECTED.search(told)):
+        raise RuntimeError(f"valgrind counted nothing: {told.decode(errors='replace')[-2000:]}")
+    return int(found[1])
+
+
+async def _take_in(kind: str, how: str, batches: int) -> None:
+    if how == "without":
+        lookups.TIMED_LOOKS = NEVER
+        metrics.counted = None  # type: ignore[assignment]
+    inbox = Inbox()
+    inbox.source("stripe", provider="stripe", secrets=["env:BENCH_SECRET"])
+    different = batches if kind == "a new event" else 1
+    requests = list(deliveries.requests(different * SENDERS, name=f"{how}{batches}"))
+    async with inbox.intake() as intake:
+        senders = Senders(intake)
+        for _ in range(batches // different):
+            await senders.send(requests)
 
 
 async def _main(options: argparse.Namespace) -> None:
+    if options.intake:
+        kind, how = options.intake
+        await _take_in(kind, how, options.batches)
+        return
+    if not shutil.which("valgrind"):
+        sys.exit("valgrind counts the instructions, and is not installed here: apt install valgrind")
     postgres = DiskPostgres(machine.on_disk(ROOT))
     try:
         postgres.create()
         async with stores.on_postgres(postgres) as store:
             os.environ |= {"LANDFAST_STORE": store.inbox, "LANDFAST_LEDGER": store.ledger}
             os.environ["BENCH_SECRET"] = deliveries.SECRET
-            await _measure(options.rounds, options.count)
+            await _take_in("a duplicate", "with", 1)  # which makes the tables
+            await _measure(options.batches)
     finally:
         postgres.destroy()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.metered", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=12)
-    parser.add_argument("--count", type=int, default=6_400, help="requests of each kind in a round")
+    parser.add_argument("--batches", type=int, default=60, help=f"of {SENDERS} requests each; more than {FEW_BATCHES}")
+    parser.add_argument("--intake", nargs=2, metavar=("KIND", "HOW"), help=argparse.SUPPRESS)
     uvloop.run(_main(parser.parse_args()))
 
 
