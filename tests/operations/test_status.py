@@ -15,7 +15,7 @@ from landfast.domain.ids import BootId
 from landfast.domain.lifecycle import Signal, State
 from landfast.domain.rates import Meter, Rate
 from landfast.inboxes.sqlite import SqliteInbox
-from landfast.operations.doctor.disk import Growth
+from landfast.operations.doctor.disk import Growth, examine_disks
 from landfast.operations.doctor.flow import examine_flow
 from landfast.operations.status import Status, status
 from landfast.recovery.doctor import Check, Level
@@ -133,3 +133,18 @@ GB = 10**9
 )
 def test_how_long_a_disk_lasts_while_retention_runs(grows: Growth, days: float) -> None:
     assert grows.days(10 * GB) == pytest.approx(days)
+
+
+@pytest.mark.parametrize(
+    ("events_a_day", "level", "lasts"),
+    [
+        (10_000_000, Level.FAIL, "enough for 12.0 hours"),
+        (1_000_000, Level.WARN, "enough for 5.0 days"),
+        (1_000, Level.OK, "enough for years"),
+    ],
+)
+def test_a_disk_that_is_full_before_tomorrow_is_a_failure(events_a_day: int, level: Level, lasts: str) -> None:
+    disk = {"what": "store", "path": "/data", "free": 10 * GB, "total": 20 * GB}
+    grows = Growth(used=2 * GB, spare=0, events=1_000_000, events_a_day=events_a_day)
+    (check,) = examine_disks([disk], grows=grows)
+    assert check.level is level and lasts in check.found

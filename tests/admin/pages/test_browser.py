@@ -149,11 +149,11 @@ def test_a_handler_is_paused_and_a_secret_is_changed(browser: Browser, storefron
     browser.says("in the settings themselves")
     browser.follow("Change a secret")
     browser.one("#new").send_keys("shpss_plain")
-    browser.press("Draw the plan anew")
+    browser.press("Update the plan")
     browser.says("must be env:NAME or file:PATH")
     browser.one("#new").clear()
     browser.one("#new").send_keys("env:SHOPIFY_SECRET_2")
-    browser.press("Draw the plan anew")
+    browser.press("Update the plan")
     browser.says("Let Shopify sign with the new one")
     assert "shpss_of_the_shop" not in browser.driver.page_source
 

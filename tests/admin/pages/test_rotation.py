@@ -39,7 +39,7 @@ async def test_a_secret_is_rotated_step_by_step(chrome: Chrome, tmp_path: Path) 
         await page.do(lambda: browser.go("/sources/stripe"))
         await page.do(lambda: browser.follow("Change a secret"))
         await page.do(lambda: browser.one("#new").send_keys("file:new"))
-        await page.do(lambda: browser.press("Draw the plan anew"))
+        await page.do(lambda: browser.press("Update the plan"))
         # 1. The new secret is put where it is said to be.
         await page.says("the file new cannot be read")
         (tmp_path / "new").write_text(NEW)

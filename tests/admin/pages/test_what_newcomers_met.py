@@ -17,7 +17,7 @@ from landfast.admin.pages.sources import state_of
 from landfast.admin.pages.where import where
 from landfast.admin.pages.words import count
 from landfast.domain.alerts.alert import Alert, AlertName, Severity
-from landfast.domain.ids import HandlerName
+from landfast.domain.ids import BootId, HandlerName
 from landfast.domain.switch import SwitchKind
 from landfast.operations.flow_status import SourceStatus
 from landfast.processing.control.breakers import Breakers
@@ -78,6 +78,36 @@ async def test_where_it_failed_is_shown_although_the_last_attempt_failed_alike(
     assert drawn.count("the same trace as the attempt before") >= 1
     failed = drawn.partition("Where it failed")[2].partition("</section>")[0]
     assert "KeyError" in failed and "the same trace" not in failed
+
+
+async def test_that_no_worker_is_alive_is_red_while_something_waits(
+    visitor: httpx.AsyncClient, front: Storefront
+) -> None:
+    assert '<span class="bad">0 intakes and 0 workers alive' not in (await visitor.get("/events")).text
+    await front.payment(8)
+    front.shift(seconds=10)
+    assert '<span class="bad">0 intakes and 0 workers alive' in (await visitor.get("/events")).text
+
+
+async def test_the_most_severe_alert_is_the_first(visitor: httpx.AsyncClient, front: Storefront) -> None:
+    duty, store = BootId(b"on duty!"), front.stores.inbox
+    assert await store.lead("alerts", who=duty, lasting=60) is not None
+    found = [
+        Alert(f"{place}" * 32, AlertName.DISK_LOW, severity, severity, "No room.", "Make some.", {}, NOW, NOW)
+        for place, severity in enumerate((Severity.WARNING, Severity.CRITICAL, Severity.ERROR))
+    ]
+    assert await store.save_alerts(found, [], task="alerts", who=duty)
+    told = (await visitor.get("/alerts.json")).json()["alerts"]["firing"]
+    assert [one["alert"]["severity"] for one in told] == ["critical", "error", "warning"]
+
+
+async def test_a_try_that_is_overdue_is_not_called_the_next_one(visitor: httpx.AsyncClient, front: Storefront) -> None:
+    for number, hours in ((9, 1), (10, -2)):  # pages go by the real time
+        front.shift(hours=hours)
+        await front.payment(number, kind="charge.failed")
+        await front.drain()
+    drawn = (await visitor.get("/events")).text
+    assert drawn.count("next try <time") == drawn.count("next try was due <time") == 1
 
 
 async def test_without_a_breaker_nothing_waits(visitor: httpx.AsyncClient) -> None:

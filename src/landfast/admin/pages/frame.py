@@ -86,6 +86,7 @@ def html(
                 "can_sign_out": not for_all and SESSION_COOKIE in request.cookies,
                 "navigation": sidebar.navigation(),
                 "footnote": sidebar.footnote,
+                "footnote_tone": sidebar.footnote_tone,
                 "filter_action": page.filter_action,
                 "filter_text": request.query_params.get("q", ""),
                 "filter_terms": terms,

@@ -55,6 +55,13 @@ class Sidebar:
                 self.seen, self.footnote = None, "The inbox does not answer."
             self._until = clock.monotonic() + KEPT_SECONDS
 
+    @property
+    def footnote_tone(self) -> str:
+        """Nobody processes what waits: that is worth more than a grey line."""
+        if self.seen is None or not self.seen.states["ready"].number:
+            return ""
+        return "" if any(one.is_alive and one.role == "worker" for one in self.seen.processes) else "bad"
+
     def navigation(self) -> Sequence[Sequence[Item]]:
         return [
             *([self.more] if self.more else []),

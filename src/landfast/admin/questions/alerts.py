@@ -8,7 +8,7 @@ from datetime import datetime
 from landfast.admin.desk import Desk
 from landfast.admin.parameters import Answered
 from landfast.admin.route import Nothing
-from landfast.domain.alerts.alert import Alert, Silence, runbook
+from landfast.domain.alerts.alert import Alert, Severity, Silence, runbook
 from landfast.operations.alerts import listing
 
 
@@ -34,6 +34,7 @@ class UnsentView(Answered):
 
 class Alerts(Answered):
     firing: Sequence[AlertView]
+    """The most severe first."""
     resolved: Sequence[AlertView]
     """The latest, newest first."""
     silences: Sequence[Silence]
@@ -50,7 +51,7 @@ async def alerts(desk: Desk, _asked: Nothing) -> Alerts:
         return AlertView(alert=alert, label=alert.label, runbook=runbook(alert.name, base), is_silenced=is_silenced)
 
     return Alerts(
-        firing=[view(alert) for alert in found.firing],
+        firing=[view(alert) for alert in sorted(found.firing, key=lambda one: list(Severity).index(one.severity))],
         resolved=[view(alert) for alert in found.resolved],
         silences=found.silences,
         unsent=[

@@ -114,13 +114,19 @@ def _disk(disk: Mapping[str, Any], grows: Growth | None) -> Check:
     found = f"{disk['path']}{where} has {size(free)} of {size(total)} free ({free / total:.0%})"
     days = grows.days(free) if grows else math.inf
     if grows and grows.events_a_day:
-        found += f", enough for {'years' if days > 730 else f'{days:,.1f} days'} at the pace of the last day"
+        found += f", enough for {_ahead(days)} at the pace of the last day"
     level = Level.OK
     if free < WARN_SHARE * total or days < DAYS_AHEAD:
         level = Level.WARN
-    if free < FAIL_SHARE * total:
+    if free < FAIL_SHARE * total or days < 1:
         level = Level.FAIL
     return Check(f"disk of the {disk['what']}", level, found, "" if level is Level.OK else ROOM)
+
+
+def _ahead(days: float) -> str:
+    if days < 1:
+        return f"{days * 24:.1f} hours"
+    return "years" if days > 730 else f"{days:,.1f} days"
 
 
 def size(count: float) -> str:
