@@ -124,6 +124,7 @@ def test_a_session_that_is_ended_on_the_page_is_over_in_its_browser(
     browser.says("Who is signed in")
     browser.run("window.confirm = () => true")
     browser.press("End")
+    browser.says("is over within two seconds")  # a browser that is sent elsewhere meanwhile may wait for both for ever
     front.shift(seconds=10)  # every process has read the log by then
 
     def is_out() -> bool:
